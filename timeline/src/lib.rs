@@ -1,1 +1,14 @@
-//! .
+//! Operator profiles of devices with cube and vector cores, in the files that CANN's profiler writes.
+//!
+//! A [`Record`] is one operator that ran: what it was, where, when, on how many cores. [`kernel_details`] writes records
+//! as a `kernel_details.csv` that the field's own tools open.
+//!
+//! Times are whole nanoseconds. They are formatted as microseconds by integer arithmetic, because absolute start times
+//! of real profiles (about 1.8e15 us) are beyond what an `f64` resolves.
+
+mod error;
+pub mod kernel_details;
+mod record;
+
+pub use error::{Error, Result};
+pub use record::{Core, Operand, Record};
