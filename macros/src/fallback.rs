@@ -1,0 +1,108 @@
+//! What stands in for a function that has errors.
+//!
+//! In: what the attribute was given and what it stands on. Out: the same item without streams, every block a plain one, so that its callers and
+//! the rest of its body are checked as ever, editors go on completing in it, and no second wave of errors follows the ones we report.
+
+use proc_macro2::{Group, TokenStream, TokenTree};
+use quote::{ToTokens, quote};
+use syn::visit::{self, Visit};
+use syn::{Expr, ExprAsync, ExprAwait, ExprClosure, ExprTry, Item, ItemFn, parse_quote};
+
+use crate::args::Args;
+use crate::check::may_be_result;
+use crate::diag::Diagnostics;
+use crate::normalise::{Syntax, as_block, attribute_at, call_at, is_punct, normalise};
+
+/// The stand-in for `item`.
+pub(crate) fn fallback(args: TokenStream, item: TokenStream) -> TokenStream {
+    let mut reported = Diagnostics::default();
+    let Args { streams, krate, .. } = Args::parse(args, &mut reported);
+    let flat = flatten(normalise(item, Syntax::Attribute, &mut reported));
+    let Ok(mut function) = syn::parse2::<ItemFn>(flat.clone()) else { return flat };
+    function.sig.constness = None;
+    function.attrs.push(parse_quote!(#[allow(unused)]));
+    let mut uses = Uses::default();
+    uses.visit_block(&function.block);
+    if uses.awaits && function.sig.asyncness.is_none() || uses.tries && !may_be_result(&function.sig.output) {
+        // rustc would refuse such a body whatever the blocks are.
+        *function.block = parse_quote!({ ::core::unreachable!() });
+    } else {
+        let body = &function.block.stmts;
+        *function.block = parse_quote!({ #(let #streams = #krate::Stream::current();)* #(#body)* });
+    }
+    function.into_token_stream()
+}
+
+/// The tokens with each `stream!(.., { .. })` replaced by its block, and without `#[multicore]`.
+fn flatten(tokens: TokenStream) -> TokenStream {
+    let list: Vec<TokenTree> = tokens.into_iter().collect();
+    let mut flat = TokenStream::new();
+    let mut at = 0;
+    while let Some(token) = list.get(at) {
+        if let Some(call) = call_at(&list, at) {
+            at += 3;
+            let arguments: Vec<TokenTree> = call.arguments.stream().into_iter().collect();
+            match arguments.iter().rev().find_map(|argument| as_block(Some(argument))) {
+                None => flat.extend(quote!(::core::unreachable!())),
+                Some(block) => {
+                    let uses_stream = stream_expression(&arguments).map(|stream| quote!(let _ = &(#stream);));
+                    let inside = flatten(block.stream());
+                    let block = regroup(&block, quote!(#uses_stream #inside));
+                    // A block at the start of a statement would end it.
+                    let continues = matches!(list.get(at), Some(TokenTree::Punct(next)) if !matches!(next.as_char(), ';' | ','));
+                    flat.extend(if continues { quote!((#block)) } else { block.into_token_stream() });
+                }
+            }
+        } else if attribute_at(&list, at).is_some_and(|attribute| attribute.name == "multicore") {
+            at += 2;
+        } else {
+            match token {
+                TokenTree::Group(group) => flat.extend([TokenTree::from(regroup(group, flatten(group.stream())))]),
+                other => flat.extend([other.clone()]),
+            }
+            at += 1;
+        }
+    }
+    flat
+}
+
+fn regroup(original: &Group, contents: TokenStream) -> Group {
+    let mut group = Group::new(original.delimiter(), contents);
+    group.set_span(original.span());
+    group
+}
+
+/// What stands before the first comma, if it is an expression that names a stream of the author's.
+fn stream_expression(arguments: &[TokenTree]) -> Option<TokenStream> {
+    let stream: TokenStream = arguments.iter().take_while(|token| !is_punct(Some(token), ',')).cloned().collect();
+    match syn::parse2::<Expr>(stream.clone()).ok()? {
+        Expr::Path(path) if path.path.is_ident("main") => None,
+        Expr::Path(_) | Expr::Field(_) | Expr::Reference(_) | Expr::MethodCall(_) => Some(stream),
+        _ => None,
+    }
+}
+
+/// Which expressions of the function itself need something of its signature.
+#[derive(Default)]
+struct Uses {
+    awaits: bool,
+    tries: bool,
+}
+
+impl<'ast> Visit<'ast> for Uses {
+    fn visit_expr_await(&mut self, expression: &'ast ExprAwait) {
+        self.awaits = true;
+        visit::visit_expr_await(self, expression);
+    }
+
+    fn visit_expr_try(&mut self, expression: &'ast ExprTry) {
+        self.tries = true;
+        visit::visit_expr_try(self, expression);
+    }
+
+    fn visit_expr_async(&mut self, _: &'ast ExprAsync) {}
+
+    fn visit_expr_closure(&mut self, _: &'ast ExprClosure) {}
+
+    fn visit_item(&mut self, _: &'ast Item) {}
+}

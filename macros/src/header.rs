@@ -1,0 +1,257 @@
+//! One `stream!(STREAM, [cores(..)], [after(..)], [reads(..)], [writes(..)], { .. })` call, read into data.
+//!
+//! In: the macro call as `syn` sees it. Out: a [`StreamBlock`] whose cores are whole numbers above zero where they are literals, and whose
+//! `after`, `reads` and `writes` are places; or every error of the header at once.
+
+use proc_macro2::{Span, TokenStream};
+use quote::ToTokens;
+use syn::ext::IdentExt;
+use syn::parse::ParseStream;
+use syn::punctuated::Punctuated;
+use syn::{Attribute, Block, Expr, ExprLit, ExprUnary, Ident, Lit, Macro, Token, UnOp, parenthesized, token};
+
+use crate::diag::both;
+
+const ITEMS: [&str; 4] = ["cores", "after", "reads", "writes"];
+const NO_BLOCK: &str = "`stream!` needs a block as its last argument: `stream!(s1, { .. })`";
+const POSITIONAL: &str = "`cores` takes keys: write `cores(cube = 3, vector = 8)`";
+
+/// A block that runs on a stream.
+#[derive(Debug)]
+pub(crate) struct StreamBlock {
+    /// Attributes of the block, `#[allow(..)]` and the like.
+    pub(crate) attrs: Vec<Attribute>,
+    /// Gives the stream; the path `main` is the stream that was current when the function was entered.
+    pub(crate) stream: Expr,
+    /// The cube cores the block may use.
+    pub(crate) cube: Option<Expr>,
+    /// The vector cores the block may use.
+    pub(crate) vector: Option<Expr>,
+    /// Places whose producers come before the block.
+    pub(crate) after: Vec<Expr>,
+    /// Places the block reads besides those it shows.
+    pub(crate) reads: Vec<Expr>,
+    /// Places the block writes besides those it shows.
+    pub(crate) writes: Vec<Expr>,
+    /// What runs.
+    pub(crate) block: Block,
+    /// The `stream` token.
+    pub(crate) span: Span,
+}
+
+impl StreamBlock {
+    /// Reads a call of `stream!`, whatever path it is called by; `None` for other macros.
+    pub(crate) fn from_macro(mac: &Macro) -> Option<syn::Result<StreamBlock>> {
+        let name = &mac.path.segments.last()?.ident;
+        (name == "stream").then(|| mac.parse_body_with(|input: ParseStream<'_>| parse(input, name.span())))
+    }
+}
+
+/// The items between the stream and the block, and what is wrong with them.
+#[derive(Default)]
+struct Header {
+    cores: Option<Ident>,
+    cube: Option<(Ident, Expr)>,
+    vector: Option<(Ident, Expr)>,
+    after: Vec<Expr>,
+    reads: Vec<Expr>,
+    writes: Vec<Expr>,
+    errors: Vec<syn::Error>,
+}
+
+fn parse(input: ParseStream<'_>, span: Span) -> syn::Result<StreamBlock> {
+    let mut header = Header::default();
+    match block(input, &mut header) {
+        Ok((stream, attrs, block)) if header.errors.is_empty() => {
+            let Header { cube, vector, after, reads, writes, .. } = header;
+            let (cube, vector) = (cube.map(|(_, count)| count), vector.map(|(_, count)| count));
+            Ok(StreamBlock { attrs, stream, cube, vector, after, reads, writes, block, span })
+        }
+        outcome => {
+            // What follows the fault is not looked at, and must not be taken for a fault of its own.
+            input.parse::<TokenStream>()?;
+            header.errors.extend(outcome.err());
+            Err(header.errors.into_iter().reduce(combined).unwrap_or_else(|| input.error(NO_BLOCK)))
+        }
+    }
+}
+
+fn block(input: ParseStream<'_>, header: &mut Header) -> syn::Result<(Expr, Vec<Attribute>, Block)> {
+    let stream = stream(input)?;
+    loop {
+        if input.peek(token::Brace) {
+            return Err(input.error("missing `,` before the block"));
+        }
+        if !input.is_empty() {
+            input.parse::<Token![,]>()?;
+        }
+        if input.is_empty() {
+            return Err(input.error(NO_BLOCK));
+        }
+        if input.peek(token::Brace) || input.peek(Token![#]) {
+            break;
+        }
+        header.item(input)?;
+    }
+    let attrs = input.call(Attribute::parse_outer)?;
+    let block = input.parse()?;
+    input.parse::<Option<Token![,]>>()?;
+    if input.peek(token::Brace) {
+        return Err(input.error("second block in one `stream!`; make it one block, or write two `stream!`"));
+    }
+    if !input.is_empty() {
+        return Err(input.error("the block must be the last argument of `stream!`; move this before it"));
+    }
+    Ok((stream, attrs, block))
+}
+
+/// The stream, which comes first.
+fn stream(input: ParseStream<'_>) -> syn::Result<Expr> {
+    if input.is_empty() {
+        return Err(input.error("`stream!` needs a stream and a block: `stream!(s1, { .. })`"));
+    }
+    if input.peek(token::Brace) || item_name(input).is_some() {
+        return Err(input.error("`stream!` needs the stream first: `stream!(s1, .., { .. })`"));
+    }
+    // Not `Expr::parse`, which would take `s1 { .. }` for a struct.
+    Expr::parse_without_eager_brace(input)
+}
+
+/// The keyword, if a header item comes next.
+fn item_name(input: ParseStream<'_>) -> Option<Ident> {
+    let name = input.fork().parse::<Ident>().ok()?;
+    (input.peek2(token::Paren) && ITEMS.iter().any(|item| name == item)).then_some(name)
+}
+
+impl Header {
+    /// Reads one item. What is wrong inside it is noted and reading goes on; an error means that it cannot go on.
+    fn item(&mut self, input: ParseStream<'_>) -> syn::Result<()> {
+        let Some(name) = item_name(input) else { return self.unknown(input) };
+        input.parse::<Ident>()?;
+        let content;
+        parenthesized!(content in input);
+        if name == "cores" {
+            if let Some(first) = &self.cores {
+                self.errors.extend(both(first.span(), name.span(), "`cores` set twice"));
+                return content.parse::<TokenStream>().map(drop);
+            }
+            self.cores(&name, &content)?;
+            self.cores = Some(name);
+            return Ok(());
+        }
+        let arguments = Punctuated::<Expr, Token![,]>::parse_terminated(&content)?;
+        if arguments.is_empty() {
+            self.errors.push(syn::Error::new(name.span(), format!("`{name}()` names nothing; write `{name}(x)`")));
+        }
+        for argument in &arguments {
+            self.errors.extend(not_a_place(&name, argument));
+        }
+        match name.to_string().as_str() {
+            "after" => self.after.extend(arguments),
+            "reads" => self.reads.extend(arguments),
+            _ => self.writes.extend(arguments),
+        }
+        Ok(())
+    }
+
+    fn cores(&mut self, name: &Ident, content: ParseStream<'_>) -> syn::Result<()> {
+        if content.is_empty() {
+            self.errors.push(syn::Error::new(name.span(), "`cores()` needs `cube = ..` or `vector = ..`"));
+        }
+        while !content.is_empty() {
+            if !(content.peek(Ident) && content.peek2(Token![=]) && !content.peek2(Token![==])) {
+                return Err(content.error(POSITIONAL));
+            }
+            let key: Ident = content.parse()?;
+            content.parse::<Token![=]>()?;
+            let count: Expr = content.parse()?;
+            if !content.is_empty() {
+                content.parse::<Token![,]>()?;
+            }
+            let slot = if key == "cube" {
+                &mut self.cube
+            } else if key == "vector" {
+                &mut self.vector
+            } else {
+                let text = format!("unknown key `{key}`; expected `cube` or `vector`");
+                self.errors.push(syn::Error::new(key.span(), text));
+                continue;
+            };
+            self.errors.extend(not_a_count(&key, &count));
+            if let Some((first, _)) = slot {
+                self.errors.extend(both(first.span(), key.span(), format!("`{key}` set twice")));
+            }
+            *slot = Some((key, count));
+        }
+        Ok(())
+    }
+
+    fn unknown(&mut self, input: ParseStream<'_>) -> syn::Result<()> {
+        for (keyword, text) in [
+            ("unsafe", "put `unsafe` inside the block: `{ unsafe { .. } }`"),
+            ("async", "a `stream!` block cannot be `async`; write `{ .. }`"),
+            ("move", "the block of `stream!` is not a closure; write `{ .. }`"),
+        ] {
+            if input.fork().call(Ident::parse_any).is_ok_and(|name| name == keyword) {
+                return Err(input.error(text));
+            }
+        }
+        let item = Expr::parse_without_eager_brace(input)?;
+        let text = match &item {
+            Expr::Closure(_) => "the block of `stream!` is not a closure; write `{ .. }`".to_owned(),
+            _ if input.is_empty() => return Err(syn::Error::new_spanned(item, NO_BLOCK)),
+            Expr::Call(call) => unknown_item(&call.func),
+            Expr::Assign(assign) => unknown_item(&assign.left),
+            other => unknown_item(other),
+        };
+        self.errors.push(syn::Error::new_spanned(item, text));
+        Ok(())
+    }
+}
+
+fn unknown_item(name: &Expr) -> String {
+    let name = name.to_token_stream();
+    format!("unknown item `{name}` in the header of `stream!`; expected `cores(..)`, `after(..)`, `reads(..)`, `writes(..)` or the block")
+}
+
+/// The error of a count that can be seen to be wrong; other expressions are checked when they run.
+fn not_a_count(key: &Ident, count: &Expr) -> Option<syn::Error> {
+    let whole = match bare(count) {
+        Expr::Lit(ExprLit { lit: Lit::Int(count), .. }) if matches!(count.suffix(), "" | "u32") => count.base10_parse::<u32>().ok(),
+        Expr::Lit(_) => None,
+        Expr::Unary(ExprUnary { op: UnOp::Neg(_), expr, .. }) if matches!(bare(expr), Expr::Lit(_)) => None,
+        _ => return None,
+    };
+    let text = match whole {
+        Some(0) => format!("`{key}` must be at least 1; leave the key out for no limit"),
+        Some(_) => return None,
+        None => format!("`{key}` takes a whole number of cores (`u32`)"),
+    };
+    Some(syn::Error::new_spanned(count, text))
+}
+
+/// The error of an argument of `after`, `reads` or `writes` that is not a variable or a field of one.
+fn not_a_place(item: &Ident, argument: &Expr) -> Option<syn::Error> {
+    let text = match bare(argument) {
+        Expr::Path(path) if path.path.get_ident().is_some() => return None,
+        Expr::Field(field) => return not_a_place(item, &field.base),
+        Expr::Reference(_) => format!("`{item}` takes the variable itself; leave out the `&`"),
+        Expr::Index(_) => format!("`{item}` takes whole variables; leave out the index"),
+        _ => format!("`{item}` takes variables and their fields, as in `{item}(x, self.kv)`; bind the value with `let` first"),
+    };
+    Some(syn::Error::new_spanned(argument, text))
+}
+
+/// Without the parentheses and the invisible groups that macros leave.
+fn bare(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Paren(paren) => bare(&paren.expr),
+        Expr::Group(group) => bare(&group.expr),
+        other => other,
+    }
+}
+
+fn combined(mut all: syn::Error, next: syn::Error) -> syn::Error {
+    all.combine(next);
+    all
+}
