@@ -215,3 +215,6 @@ fn punct(which: char, span: Span) -> Punct {
 fn comma(span: Span) -> TokenTree {
     punct(',', span).into()
 }
+
+#[cfg(test)]
+mod tests;
