@@ -1,0 +1,354 @@
+//! Devices: what they are made of, how they are opened, and what they count.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use multicore_timeline::Record;
+use parking_lot::{Mutex, MutexGuard};
+
+use crate::backend::{Backend, host::Host};
+use crate::current;
+use crate::diagnostic::Diagnostic;
+use crate::error::{Error, Result};
+use crate::ledger::{Ledger, Mark, Stats};
+use crate::limit::{CoreLimit, Cores};
+use crate::memory::Pool;
+use crate::reports::Reports;
+use crate::spec::Spec;
+use crate::stream::{Lease, Stream};
+
+/// What is decided under one lock: the order of launches, and who gets which memory.
+pub(crate) struct Books {
+    pub(crate) ledger: Ledger,
+    pub(crate) pool: Pool,
+}
+
+/// The streams of a device by number: 0 is the default stream.
+struct Streams {
+    /// Numbers in use or once used.
+    opened: usize,
+    free: Vec<u32>,
+    named: Vec<(String, u32)>,
+}
+
+struct Inner {
+    number: u64,
+    spec: Spec,
+    books: Mutex<Books>,
+    streams: Mutex<Streams>,
+    device_limit: LimitCell,
+    stream_limits: Box<[LimitCell]>,
+    host: Arc<Host>,
+    backend: Arc<dyn Backend>,
+    reports: Arc<Reports>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.host.close();
+    }
+}
+
+/// A core limit that can be read without a lock: two numbers, 0 for none.
+#[derive(Default)]
+struct LimitCell(AtomicU64);
+
+impl LimitCell {
+    fn get(&self) -> CoreLimit {
+        let bits = self.0.load(Ordering::Acquire);
+        let part = |n: u32| Some(n).filter(|&n| n != 0);
+        CoreLimit { cube: part((bits >> 32) as u32), vector: part(bits as u32) }
+    }
+
+    /// Changes the kinds that `limit` names and keeps the others.
+    fn set(&self, limit: CoreLimit) {
+        let update = |bits| {
+            let cube = limit.cube.map_or(bits >> 32, u64::from);
+            let vector = limit.vector.map_or(bits & u64::from(u32::MAX), u64::from);
+            Some(cube << 32 | vector)
+        };
+        // The closure never refuses.
+        let _ = self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, update);
+    }
+
+    fn reset(&self) {
+        self.0.store(0, Ordering::Release);
+    }
+}
+
+/// A device with cube and vector cores. A cheap handle: clones are the same device, which lives until the last handle
+/// and the last tensor, stream and event on it are gone; what was queued is still done.
+///
+/// ```
+/// use multicore::Device;
+/// let device = Device::open("host:20x40")?;
+/// assert_eq!(device.chip().vector, 40);
+/// # Ok::<(), multicore::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Device(Arc<Inner>);
+
+impl PartialEq for Device {
+    fn eq(&self, other: &Device) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Device {}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (`{}`)", self.0.number, self.0.spec.text)
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Device({self})")
+    }
+}
+
+impl Device {
+    /// Opens a device.
+    ///
+    /// `host` is the embedded one: it computes on this machine's processors, and models a chip of 24 cube and 48 vector
+    /// cores (`host:20x40` for 20 and 40). Options follow after commas: `workers=N` threads (one a processor),
+    /// `streams=N` at most (1984, as on Atlas A2), `memory=BYTES` at most (no limit), `serial` (the blocks of
+    /// `#[multicore]` functions all run on the stream that is current at entry).
+    ///
+    /// # Errors
+    /// [`Error::DeviceSpec`].
+    pub fn open(spec: &str) -> Result<Device> {
+        static OPENED: AtomicU64 = AtomicU64::new(0);
+        let spec = Spec::parse(spec)?;
+        let reports = Arc::new(Reports::new());
+        let host = Host::open(spec.workers, spec.streams, reports.clone())?;
+        let mut ledger = Ledger::default();
+        ledger.open_stream(0);
+        Ok(Device(Arc::new(Inner {
+            number: OPENED.fetch_add(1, Ordering::Relaxed),
+            books: Mutex::new(Books { ledger, pool: Pool::new(spec.memory) }),
+            streams: Mutex::new(Streams { opened: 1, free: Vec::new(), named: Vec::new() }),
+            device_limit: LimitCell::default(),
+            stream_limits: (0..spec.streams).map(|_| LimitCell::default()).collect(),
+            backend: host.clone(),
+            host,
+            reports,
+            spec,
+        })))
+    }
+
+    /// The default device: what `MULTICORE_DEVICE` says at its first use, `host` if that is not set.
+    ///
+    /// # Errors
+    /// Those of [`Device::open`]. The next call tries again.
+    pub fn try_default() -> Result<Device> {
+        static DEFAULT: OnceLock<Device> = OnceLock::new();
+        static OPENING: Mutex<()> = Mutex::new(());
+        if let Some(device) = DEFAULT.get() {
+            return Ok(device.clone());
+        }
+        let _one_at_a_time = OPENING.lock();
+        if let Some(device) = DEFAULT.get() {
+            return Ok(device.clone());
+        }
+        let device = Device::open(std::env::var("MULTICORE_DEVICE").as_deref().unwrap_or("host"))?;
+        Ok(DEFAULT.get_or_init(|| device).clone())
+    }
+
+    /// The specification that it was opened with.
+    pub fn spec(&self) -> &str {
+        &self.0.spec.text
+    }
+
+    /// The cores that the chip has.
+    pub fn chip(&self) -> Cores {
+        self.0.spec.chip
+    }
+
+    /// True when the blocks of `#[multicore]` functions all run on one stream.
+    pub fn is_serial(&self) -> bool {
+        self.0.spec.serial
+    }
+
+    /// A new stream.
+    ///
+    /// # Errors
+    /// [`Error::StreamsExhausted`]; streams made before go on working.
+    pub fn new_stream(&self) -> Result<Stream> {
+        let slot = self.open_slot(&mut self.0.streams.lock())?;
+        Ok(Stream::new(self.clone(), slot, Some(Arc::new(Lease::new(self.clone(), slot)))))
+    }
+
+    /// The stream called `name`: the same one in every call with this name.
+    ///
+    /// # Errors
+    /// [`Error::StreamsExhausted`].
+    pub fn named_stream(&self, name: &str) -> Result<Stream> {
+        let mut streams = self.0.streams.lock();
+        let known = streams.named.iter().find(|(n, _)| n == name).map(|&(_, slot)| slot);
+        let slot = match known {
+            Some(slot) => slot,
+            None => {
+                let slot = self.open_slot(&mut streams)?;
+                streams.named.push((name.to_owned(), slot));
+                slot
+            }
+        };
+        Ok(Stream::new(self.clone(), slot, None))
+    }
+
+    /// The stream that launches go to when no other is current. It is a stream like any other: nothing waits for it
+    /// unless told to.
+    pub fn default_stream(&self) -> Stream {
+        Stream::new(self.clone(), 0, None)
+    }
+
+    fn open_slot(&self, streams: &mut Streams) -> Result<u32> {
+        // One whose earlier owner's work is done, so that two streams never wait for each other by accident.
+        let last = |slot| self.books().ledger.last(slot);
+        let idle = streams.free.iter().position(|&slot| self.is_done(last(slot)));
+        let capacity = self.0.stream_limits.len();
+        let slot = match idle {
+            Some(i) => streams.free.swap_remove(i),
+            None if streams.opened < capacity => {
+                streams.opened += 1;
+                (streams.opened - 1) as u32
+            }
+            None => match streams.free.pop() {
+                Some(slot) => slot,
+                None => return Err(Error::StreamsExhausted { in_use: streams.opened, capacity }),
+            },
+        };
+        self.books().ledger.open_stream(slot);
+        Ok(slot)
+    }
+
+    pub(crate) fn close_slot(&self, slot: u32) {
+        self.0.stream_limits[slot as usize].reset();
+        self.0.streams.lock().free.push(slot);
+    }
+
+    /// Waits until everything launched on the device is done.
+    ///
+    /// # Errors
+    /// [`Error::Kernel`] with the first operator that failed and that no such call has told of yet; each failure is told
+    /// once. [`Error::CalledFromStream`] inside a kernel or a host callback.
+    pub fn synchronize(&self) -> Result<()> {
+        let opened = self.0.streams.lock().opened;
+        for slot in 0..opened as u32 {
+            self.carry_foreign_waits(slot);
+            let mark = self.books().ledger.last(slot);
+            self.wait_on_host("Device::synchronize", mark)?;
+        }
+        self.0.reports.tell_device().map_or(Ok(()), |fault| Err(Error::Kernel(fault)))
+    }
+
+    /// Limits the cores of all operators of the device whose stream has no limit of its own. Kinds left out keep theirs.
+    ///
+    /// # Errors
+    /// [`Error::CoreLimit`]; nothing is changed then.
+    pub fn set_core_limit(&self, limit: CoreLimit) -> Result<()> {
+        limit.check(self.chip())?;
+        self.0.device_limit.set(limit);
+        Ok(())
+    }
+
+    /// Takes the device's limits away.
+    pub fn reset_core_limit(&self) {
+        self.0.device_limit.reset();
+    }
+
+    /// The cores that an operator may use on a stream without a limit: the device's limit, else the chip's cores.
+    pub fn core_limit(&self) -> Cores {
+        self.0.device_limit.get().on(self.chip())
+    }
+
+    pub(crate) fn stream_limit(&self, slot: u32) -> CoreLimit {
+        self.0.stream_limits[slot as usize].get()
+    }
+
+    pub(crate) fn set_stream_limit(&self, slot: u32, limit: CoreLimit) -> Result<()> {
+        limit.check(self.chip())?;
+        self.0.stream_limits[slot as usize].set(limit);
+        Ok(())
+    }
+
+    pub(crate) fn reset_stream_limit(&self, slot: u32) {
+        self.0.stream_limits[slot as usize].reset();
+    }
+
+    /// What `block` limits, else the stream's limit, else the device's, else the chip.
+    pub(crate) fn cores_under(&self, slot: u32, block: CoreLimit) -> Cores {
+        block.or(self.stream_limit(slot)).or(self.0.device_limit.get()).on(self.chip())
+    }
+
+    /// Counts since the device was opened.
+    pub fn stats(&self) -> Stats {
+        self.books().ledger.stats
+    }
+
+    /// What the runtime noticed and put right, each thing once.
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        self.books().ledger.diagnostics.clone()
+    }
+
+    /// Bytes held by living tensors.
+    pub fn memory_in_use(&self) -> usize {
+        self.books().pool.in_use()
+    }
+
+    /// Starts or stops noting every launch. Off at first; it costs two clock readings and an allocation a launch.
+    pub fn set_tracing(&self, on: bool) {
+        self.0.reports.set_tracing(on);
+    }
+
+    /// Everything noted since the last call, by start time, in ns since the device was opened. Launches that are not done
+    /// come with a later call.
+    pub fn take_trace(&self) -> Vec<Record> {
+        self.0.reports.take_trace()
+    }
+
+    /// `Some` when launches are noted.
+    pub(crate) fn tracing(&self) -> Option<()> {
+        self.0.reports.is_tracing().then_some(())
+    }
+
+    pub(crate) fn reports(&self) -> &Arc<Reports> {
+        &self.0.reports
+    }
+
+    pub(crate) fn backend(&self) -> &Arc<dyn Backend> {
+        &self.0.backend
+    }
+
+    pub(crate) fn books(&self) -> MutexGuard<'_, Books> {
+        self.0.books.lock()
+    }
+
+    /// True when `mark` is complete.
+    pub(crate) fn is_done(&self, mark: Mark) -> bool {
+        self.0.backend.completed(mark.stream) >= mark.position
+    }
+
+    /// Blocks until `mark` is complete; the host then knows all that came before it.
+    pub(crate) fn wait_on_host(&self, call: &'static str, mark: Mark) -> Result<()> {
+        current::refuse_in_stream(call)?;
+        if !self.is_done(mark) {
+            self.0.backend.clone().synchronize(mark);
+        }
+        self.books().ledger.completed(mark);
+        Ok(())
+    }
+
+    /// Waits for other devices that nothing on the stream carries yet get a position, so that it can be waited for.
+    pub(crate) fn carry_foreign_waits(&self, slot: u32) {
+        let books = &mut *self.books();
+        if books.ledger.has_pending_foreign(slot) {
+            let (_, waits) = books.ledger.issue(slot);
+            let op = crate::backend::Op { waits, work: crate::backend::Work::Nothing };
+            self.0.backend.clone().submit(slot, op);
+        }
+    }
+}

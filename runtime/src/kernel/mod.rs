@@ -1,0 +1,87 @@
+//! Kernels: how an operator is written. The built-in operators and those of authors are made the same way.
+//!
+//! A kernel says what it is (name, kind of cores, work) and computes one *tile* of its outputs at a time. How many tiles
+//! there are follows from the shapes alone; the core limit only decides how many cores share them. So a result never
+//! depends on limits, workers or streams.
+
+mod launch;
+mod tile;
+
+pub use launch::Launch;
+pub(crate) use launch::{Launched, OperandInfo, panic_message};
+pub use tile::{Input, Output, Tile};
+
+use crate::error::KernelResult;
+use crate::limit::CoreKind;
+
+/// An operator's body, run tile by tile on the cores of a device.
+///
+/// ```
+/// use multicore::prelude::*;
+///
+/// /// y = x²
+/// struct Square;
+///
+/// impl Kernel for Square {
+///     fn name(&self) -> &'static str {
+///         "Square"
+///     }
+///     fn kind(&self) -> CoreKind {
+///         CoreKind::Vector
+///     }
+///     fn tile(&self, tile: &mut Tile<'_>) -> KernelResult {
+///         let x = tile.input::<f32>(0)?;
+///         let mut y = tile.output::<f32>(0)?;
+///         for i in 0..y.rows().len() {
+///             let row = y.rows().start + i;
+///             let cols = y.cols();
+///             for (y, x) in y.row_mut(i).iter_mut().zip(&x.row(row)?[cols]) {
+///                 *y = x * x;
+///             }
+///         }
+///         Ok(())
+///     }
+/// }
+///
+/// # fn main() -> Result<()> {
+/// let x = Tensor::from_slice(&[1.0f32, 2.0, 3.0, 4.0], &[2, 2])?;
+/// let mut y = Tensor::empty(&[2, 2], DType::F32)?;
+/// Launch::new(Square).input(&x).output(&mut y, [1, 2]).submit()?;
+/// assert_eq!(y.to_vec::<f32>()?, [1.0, 4.0, 9.0, 16.0]);
+/// # Ok(())
+/// # }
+/// ```
+pub trait Kernel: Send + Sync + 'static {
+    /// The operator's name, as traces and messages show it.
+    fn name(&self) -> &'static str;
+
+    /// The cores it runs on.
+    fn kind(&self) -> CoreKind;
+
+    /// How much it computes and moves in all its tiles, for traces and for devices whose time is modelled.
+    fn work(&self) -> Work {
+        Work::default()
+    }
+
+    /// Blocks that must be resident at the same time because they wait for each other; 0 when blocks are independent.
+    /// A launch that is granted fewer cores is an error, never a hang.
+    fn resident_blocks(&self) -> u32 {
+        0
+    }
+
+    /// Computes one tile. Called once for each, in any order, by several threads at once.
+    ///
+    /// # Errors
+    /// An error (or a panic) makes every output of the launch unusable: whoever uses one gets this error with the
+    /// operator, the stream and the launch site.
+    fn tile(&self, tile: &mut Tile<'_>) -> KernelResult;
+}
+
+/// How much a launch computes and moves.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Work {
+    /// Floating point operations; a multiply-add counts as two.
+    pub flops: f64,
+    /// Bytes read and written.
+    pub bytes: f64,
+}
