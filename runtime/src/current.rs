@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use crate::backend::{Op, Work};
+use crate::backend::{Backend, Op, Work};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::kernel::Launched;
@@ -50,13 +50,26 @@ pub(crate) fn with_context<R>(f: impl FnOnce(&mut Context) -> R) -> R {
 impl Context {
     /// The limit that blocks of this thread have set on `stream`.
     pub(crate) fn block_limit(&self, stream: &Stream) -> CoreLimit {
-        self.entries.iter().rev().find(|e| e.stream == *stream).map_or(CoreLimit::NONE, |e| e.limit)
+        self.entries
+            .iter()
+            .rev()
+            .find(|e| e.stream == *stream)
+            .map_or(CoreLimit::NONE, |e| e.limit)
     }
 
     /// Makes `stream` current with `limit` inside what the thread's blocks have set on it; returns the depth to go back to.
-    pub(crate) fn push(&mut self, stream: Stream, limit: CoreLimit, block_line: Option<u32>) -> usize {
+    pub(crate) fn push(
+        &mut self,
+        stream: Stream,
+        limit: CoreLimit,
+        block_line: Option<u32>,
+    ) -> usize {
         let limit = limit.or(self.block_limit(&stream));
-        self.entries.push(Entry { stream, limit, block_line });
+        self.entries.push(Entry {
+            stream,
+            limit,
+            block_line,
+        });
         self.entries.len() - 1
     }
 }
@@ -69,6 +82,9 @@ pub(crate) fn with_stream<R>(f: impl FnOnce(&Stream) -> Result<R>) -> Result<R> 
     }
 }
 
+/// What comes of a launch: the backend, when it has something to tidy.
+pub(crate) type Launching = Result<Option<Arc<dyn Backend>>>;
+
 /// Where a launch goes, and under what.
 pub(crate) struct Site<'a> {
     pub(crate) stream: &'a Stream,
@@ -78,8 +94,8 @@ pub(crate) struct Site<'a> {
 }
 
 impl Site<'_> {
-    /// Puts a launch on the stream, after what it conflicts with.
-    pub(crate) fn submit(self, launched: Arc<Launched>) -> Result<()> {
+    /// Puts a launch on the stream, after what it conflicts with. Returns the backend when it has something to tidy.
+    pub(crate) fn submit(self, launched: Arc<Launched>) -> Option<Arc<dyn Backend>> {
         let stream = self.stream.slot();
         let device = self.stream.device();
         let books = &mut *device.books();
@@ -88,17 +104,28 @@ impl Site<'_> {
             expected = frame.before_launch(self.stream, launched.undeclared, &mut books.ledger);
         }
         let site = crate::diagnostic::Launch::new(launched.operator, launched.at);
-        let (_, waits) = books.ledger.issue_launch(stream, site, launched.touches(), expected);
+        let (_, waits) = books
+            .ledger
+            .issue_launch(stream, site, launched.touches(), expected);
         // Under the lock, so that positions are queued in their order.
-        device.backend().clone().submit(stream, Op { waits, work: Work::Launch(launched) });
-        Ok(())
+        device.backend().submit(
+            stream,
+            Op {
+                waits,
+                work: Work::Launch(launched),
+            },
+        );
+        device
+            .backend()
+            .is_untidy()
+            .then(|| device.backend().clone())
     }
 }
 
 /// Calls `f` with the site of a launch whose operands are on `device`.
-pub(crate) fn launch(device: Option<&Device>, f: impl FnOnce(Site<'_>) -> Result<()>) -> Result<()> {
+pub(crate) fn launch(device: Option<&Device>, f: impl FnOnce(Site<'_>) -> Launching) -> Result<()> {
     refuse_in_stream("launch")?;
-    with_context(|context| {
+    let untidy = with_context(|context| {
         let Context { entries, frames } = context;
         let fallback;
         let (stream, limit, block_line) = match entries.last() {
@@ -123,8 +150,18 @@ pub(crate) fn launch(device: Option<&Device>, f: impl FnOnce(Site<'_>) -> Result
             }
         };
         let cores = stream.cores_under(limit);
-        f(Site { stream, cores, block_line, frame: frames.last_mut() })
-    })
+        f(Site {
+            stream,
+            cores,
+            block_line,
+            frame: frames.last_mut(),
+        })
+    })?;
+    if let Some(backend) = untidy {
+        // Outside of the context and of every lock: what is dropped may be an author's.
+        backend.tidy();
+    }
+    Ok(())
 }
 
 /// Runs a kernel's body or a host callback: calls that would wait for the stream they are in are errors meanwhile.
@@ -141,7 +178,11 @@ pub(crate) fn in_stream<R>(f: impl FnOnce() -> R) -> R {
 
 /// [`Error::CalledFromStream`] inside a kernel or a host callback.
 pub(crate) fn refuse_in_stream(call: &'static str) -> Result<()> {
-    if IN_STREAM.get() { Err(Error::CalledFromStream { call }) } else { Ok(()) }
+    if IN_STREAM.get() {
+        Err(Error::CalledFromStream { call })
+    } else {
+        Ok(())
+    }
 }
 
 /// Keeps a stream current for the thread; see [`Stream::enter`].
@@ -154,7 +195,10 @@ pub struct Entered {
 
 impl Entered {
     pub(crate) fn new(depth: usize) -> Entered {
-        Entered { depth, thread: PhantomData }
+        Entered {
+            depth,
+            thread: PhantomData,
+        }
     }
 }
 

@@ -66,7 +66,9 @@ impl Reports {
 
     /// All tiles of a launch are done.
     pub(crate) fn finished(&self, launched: &Launched) {
-        let Some(tracing) = &launched.tracing else { return };
+        let Some(tracing) = &launched.tracing else {
+            return;
+        };
         let start = tracing.started.load(Ordering::Relaxed);
         let core = match launched.kind {
             CoreKind::Cube => Core::AiCore,
@@ -76,7 +78,10 @@ impl Reports {
             CoreKind::Host => Core::AiCpu,
         };
         let operands = |infos: &[OperandInfo]| {
-            infos.iter().map(|o| Operand::nd(&o.shape, o.dtype.profile_name())).collect()
+            infos
+                .iter()
+                .map(|o| Operand::nd(&o.shape, o.dtype.profile_name()))
+                .collect()
         };
         let name = match tracing.block_line {
             Some(line) => format!("{}/line_{line}", launched.operator),
@@ -110,7 +115,11 @@ impl Reports {
     pub(crate) fn failed(&self, fault: Arc<Fault>, at: Mark) {
         let mut faults = self.faults.lock();
         if faults.len() < KEPT {
-            faults.push(Reported { fault, at, told: SmallVec::new() });
+            faults.push(Reported {
+                fault,
+                at,
+                told: SmallVec::new(),
+            });
         }
         self.faulty.store(true, Ordering::Release);
     }
@@ -122,7 +131,9 @@ impl Reports {
     /// The first fault that `clock` includes and that observers of `stream` have not heard of.
     pub(crate) fn tell_stream(&self, stream: u32, clock: &Clock) -> Option<Arc<Fault>> {
         let mut faults = self.faults.lock();
-        let untold = faults.iter_mut().find(|f| clock.covers(f.at) && !f.told.contains(&stream))?;
+        let untold = faults
+            .iter_mut()
+            .find(|f| clock.covers(f.at) && !f.told.contains(&stream))?;
         untold.told.push(stream);
         Some(untold.fault.clone())
     }

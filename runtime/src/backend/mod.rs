@@ -12,7 +12,13 @@ use crate::ledger::{Mark, Waits};
 /// A device: streams as first-in first-out queues with a timeline each.
 pub(crate) trait Backend: Send + Sync {
     /// Puts `op` at the end of a stream's queue. Positions are taken in the order of the calls, from 1.
-    fn submit(self: Arc<Self>, stream: u32, op: Op);
+    fn submit(&self, stream: u32, op: Op);
+
+    /// True when there is enough to tidy to be worth a call.
+    fn is_untidy(&self) -> bool;
+
+    /// Drops what finished launches held, on the calling thread, which must hold no lock: kernels may own tensors.
+    fn tidy(&self);
 
     /// The highest position of a stream that is complete.
     fn completed(&self, stream: u32) -> u64;
@@ -55,7 +61,8 @@ pub(crate) struct Stamp(std::sync::atomic::AtomicU64);
 
 impl Stamp {
     pub(crate) fn set(&self, nanoseconds: u64) {
-        self.0.store(nanoseconds.max(1), std::sync::atomic::Ordering::Release);
+        self.0
+            .store(nanoseconds.max(1), std::sync::atomic::Ordering::Release);
     }
 
     /// `None` before the stream reached the position.

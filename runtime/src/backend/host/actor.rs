@@ -59,7 +59,10 @@ impl Actor {
     pub(super) fn new(stream: u32) -> Actor {
         Actor {
             stream,
-            queue: Mutex::new(Queue { ops: VecDeque::new(), state: State::Idle }),
+            queue: Mutex::new(Queue {
+                ops: VecDeque::new(),
+                state: State::Idle,
+            }),
             batch: Mutex::default(),
             shared: Mutex::default(),
             timeline: Timeline::default(),
@@ -110,7 +113,10 @@ impl Actor {
                 _ => Help::None,
             },
             State::Blocked => {
-                let next = self.batch.try_lock().and_then(|b| b.front().and_then(|op| op.waits.last().cloned()));
+                let next = self
+                    .batch
+                    .try_lock()
+                    .and_then(|b| b.front().and_then(|op| op.waits.last().cloned()));
                 next.map_or(Help::None, Help::Other)
             }
             _ => Help::None,
@@ -143,7 +149,9 @@ impl Actor {
                 }
                 op.waits.pop();
             }
-            let Some(Op { work, .. }) = batch.pop_front() else { continue };
+            let Some(Op { work, .. }) = batch.pop_front() else {
+                continue;
+            };
             match work {
                 Work::Nothing => {}
                 Work::Stamp(stamp) => stamp.set(host.reports.now()),
@@ -205,7 +213,7 @@ impl Actor {
             unsafe { launched.run_tiles() };
             self.settle(host, &launched);
         }
-        launched.release();
+        host.retired.add(launched);
     }
 
     /// Runs a launch whose tiles other workers may share. False when they are still at it; one of them will go on with
@@ -213,7 +221,7 @@ impl Actor {
     fn launch_shared(self: &Arc<Self>, host: &Arc<Host>, launched: Arc<Launched>) -> bool {
         if !self.begin(host, &launched) {
             self.advance(host);
-            launched.release();
+            host.retired.add(launched);
             return true;
         }
         launched.join();
@@ -226,7 +234,7 @@ impl Actor {
         if last {
             self.finish_shared(host, &launched);
         }
-        launched.release();
+        host.retired.add(launched);
         last
     }
 
@@ -237,7 +245,7 @@ impl Actor {
         if last {
             self.finish_shared(host, &launched);
         }
-        launched.release();
+        host.retired.add(launched);
         if last {
             self.run(host, u64::MAX);
         }
@@ -270,7 +278,10 @@ impl Actor {
 
     /// The position of what is running.
     fn next(&self) -> Mark {
-        Mark { stream: self.stream, position: self.timeline.reached() + 1 }
+        Mark {
+            stream: self.stream,
+            position: self.timeline.reached() + 1,
+        }
     }
 
     fn advance(&self, host: &Arc<Host>) {

@@ -2,12 +2,14 @@
 
 mod actor;
 mod pool;
+mod retired;
 mod timeline;
 
 use std::sync::{Arc, OnceLock};
 
 use actor::{Actor, Help};
 use pool::{Item, Pool};
+use retired::Retired;
 use timeline::Waker;
 
 use super::{Backend, Op};
@@ -19,6 +21,7 @@ use crate::reports::Reports;
 pub(crate) struct Host {
     streams: Box<[OnceLock<Arc<Actor>>]>,
     pool: Pool,
+    retired: Retired,
     reports: Arc<Reports>,
 }
 
@@ -31,11 +34,14 @@ impl Host {
         let host = Arc::new(Host {
             streams: (0..streams).map(|_| OnceLock::new()).collect(),
             pool: Pool::new(workers),
+            retired: Retired::default(),
             reports,
         });
         for i in 0..workers {
             let mine = host.clone();
-            let thread = std::thread::Builder::new().name(format!("multicore-{i}")).spawn(move || Pool::work(&mine));
+            let thread = std::thread::Builder::new()
+                .name(format!("multicore-{i}"))
+                .spawn(move || Pool::work(&mine));
             if let Err(error) = thread {
                 host.close();
                 return Err(Error::DeviceSpec {
@@ -57,7 +63,10 @@ impl Host {
     }
 
     fn is_idle(&self) -> bool {
-        self.streams.iter().filter_map(OnceLock::get).all(|actor| actor.is_idle())
+        self.streams
+            .iter()
+            .filter_map(OnceLock::get)
+            .all(|actor| actor.is_idle())
     }
 
     fn wake(&self, waker: Waker) {
@@ -84,10 +93,12 @@ impl Host {
             match actor.help() {
                 Help::Run => {
                     actor.clone().run(self, mark.position);
+                    self.retired.flush();
                     return true;
                 }
                 Help::Tiles(launched) => {
                     actor.clone().run_tiles(self, launched);
+                    self.retired.flush();
                     return true;
                 }
                 Help::Other(wait) if wait.foreign.is_none() => mark = wait.mark,
@@ -99,18 +110,29 @@ impl Host {
 }
 
 impl Backend for Host {
-    fn submit(self: Arc<Self>, stream: u32, op: Op) {
+    fn submit(&self, stream: u32, op: Op) {
         let actor = self.actor(stream);
         if actor.push(op) {
             self.pool.add(Item::Stream(actor.clone()));
         }
     }
 
+    fn is_untidy(&self) -> bool {
+        self.retired.is_many()
+    }
+
+    fn tidy(&self) {
+        self.retired.sweep();
+    }
+
     fn completed(&self, stream: u32) -> u64 {
-        self.streams[stream as usize].get().map_or(0, |actor| actor.timeline.reached())
+        self.streams[stream as usize]
+            .get()
+            .map_or(0, |actor| actor.timeline.reached())
     }
 
     fn synchronize(self: Arc<Self>, mark: Mark) {
+        self.retired.sweep();
         let timeline = &self.actor(mark.stream).timeline;
         loop {
             for _ in 0..SPINS {
@@ -126,7 +148,10 @@ impl Backend for Host {
                 return;
             }
             let thread = std::thread::current();
-            timeline.watch(mark.position, Waker::Call(Box::new(move || thread.unpark())));
+            timeline.watch(
+                mark.position,
+                Waker::Call(Box::new(move || thread.unpark())),
+            );
             while timeline.reached() < mark.position && !self.help(mark) {
                 std::thread::park();
             }

@@ -145,6 +145,8 @@ impl Pool {
                 }
                 return found;
             }
+            host.retired.flush();
+            host.retired.sweep();
             if self.closing.load(Ordering::SeqCst) && host.is_idle() {
                 self.wake_all();
                 return None;
