@@ -50,26 +50,13 @@ pub(crate) fn with_context<R>(f: impl FnOnce(&mut Context) -> R) -> R {
 impl Context {
     /// The limit that blocks of this thread have set on `stream`.
     pub(crate) fn block_limit(&self, stream: &Stream) -> CoreLimit {
-        self.entries
-            .iter()
-            .rev()
-            .find(|e| e.stream == *stream)
-            .map_or(CoreLimit::NONE, |e| e.limit)
+        self.entries.iter().rev().find(|e| e.stream == *stream).map_or(CoreLimit::NONE, |e| e.limit)
     }
 
     /// Makes `stream` current with `limit` inside what the thread's blocks have set on it; returns the depth to go back to.
-    pub(crate) fn push(
-        &mut self,
-        stream: Stream,
-        limit: CoreLimit,
-        block_line: Option<u32>,
-    ) -> usize {
+    pub(crate) fn push(&mut self, stream: Stream, limit: CoreLimit, block_line: Option<u32>) -> usize {
         let limit = limit.or(self.block_limit(&stream));
-        self.entries.push(Entry {
-            stream,
-            limit,
-            block_line,
-        });
+        self.entries.push(Entry { stream, limit, block_line });
         self.entries.len() - 1
     }
 }
@@ -104,21 +91,10 @@ impl Site<'_> {
             expected = frame.before_launch(self.stream, launched.undeclared, &mut books.ledger);
         }
         let site = crate::diagnostic::Launch::new(launched.operator, launched.at);
-        let (_, waits) = books
-            .ledger
-            .issue_launch(stream, site, launched.touches(), expected);
+        let (_, waits) = books.ledger.issue_launch(stream, site, launched.touches(), expected);
         // Under the lock, so that positions are queued in their order.
-        device.backend().submit(
-            stream,
-            Op {
-                waits,
-                work: Work::Launch(launched),
-            },
-        );
-        device
-            .backend()
-            .is_untidy()
-            .then(|| device.backend().clone())
+        device.backend().submit(stream, Op { waits, work: Work::Launch(launched) });
+        device.backend().is_untidy().then(|| device.backend().clone())
     }
 }
 
@@ -150,12 +126,7 @@ pub(crate) fn launch(device: Option<&Device>, f: impl FnOnce(Site<'_>) -> Launch
             }
         };
         let cores = stream.cores_under(limit);
-        f(Site {
-            stream,
-            cores,
-            block_line,
-            frame: frames.last_mut(),
-        })
+        f(Site { stream, cores, block_line, frame: frames.last_mut() })
     })?;
     if let Some(backend) = untidy {
         // Outside of the context and of every lock: what is dropped may be an author's.
@@ -178,11 +149,7 @@ pub(crate) fn in_stream<R>(f: impl FnOnce() -> R) -> R {
 
 /// [`Error::CalledFromStream`] inside a kernel or a host callback.
 pub(crate) fn refuse_in_stream(call: &'static str) -> Result<()> {
-    if IN_STREAM.get() {
-        Err(Error::CalledFromStream { call })
-    } else {
-        Ok(())
-    }
+    if IN_STREAM.get() { Err(Error::CalledFromStream { call }) } else { Ok(()) }
 }
 
 /// Keeps a stream current for the thread; see [`Stream::enter`].
@@ -195,10 +162,7 @@ pub struct Entered {
 
 impl Entered {
     pub(crate) fn new(depth: usize) -> Entered {
-        Entered {
-            depth,
-            thread: PhantomData,
-        }
+        Entered { depth, thread: PhantomData }
     }
 }
 

@@ -58,10 +58,7 @@ impl LimitCell {
     fn get(&self) -> CoreLimit {
         let bits = self.0.load(Ordering::Acquire);
         let part = |n: u32| Some(n).filter(|&n| n != 0);
-        CoreLimit {
-            cube: part((bits >> 32) as u32),
-            vector: part(bits as u32),
-        }
+        CoreLimit { cube: part((bits >> 32) as u32), vector: part(bits as u32) }
     }
 
     /// Changes the kinds that `limit` names and keeps the others.
@@ -72,9 +69,7 @@ impl LimitCell {
             Some(cube << 32 | vector)
         };
         // The closure never refuses.
-        let _ = self
-            .0
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, update);
+        let _ = self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, update);
     }
 
     fn reset(&self) {
@@ -133,15 +128,8 @@ impl Device {
         ledger.open_stream(0);
         Ok(Device(Arc::new(Inner {
             number: OPENED.fetch_add(1, Ordering::Relaxed),
-            books: Mutex::new(Books {
-                ledger,
-                pool: Pool::new(spec.memory),
-            }),
-            streams: Mutex::new(Streams {
-                opened: 1,
-                free: Vec::new(),
-                named: Vec::new(),
-            }),
+            books: Mutex::new(Books { ledger, pool: Pool::new(spec.memory) }),
+            streams: Mutex::new(Streams { opened: 1, free: Vec::new(), named: Vec::new() }),
             device_limit: LimitCell::default(),
             stream_limits: (0..spec.streams).map(|_| LimitCell::default()).collect(),
             backend: host.clone(),
@@ -165,11 +153,7 @@ impl Device {
         if let Some(device) = DEFAULT.get() {
             return Ok(device.clone());
         }
-        let device = Device::open(
-            std::env::var("MULTICORE_DEVICE")
-                .as_deref()
-                .unwrap_or("host"),
-        )?;
+        let device = Device::open(std::env::var("MULTICORE_DEVICE").as_deref().unwrap_or("host"))?;
         Ok(DEFAULT.get_or_init(|| device).clone())
     }
 
@@ -194,11 +178,7 @@ impl Device {
     /// [`Error::StreamsExhausted`]; streams made before go on working.
     pub fn new_stream(&self) -> Result<Stream> {
         let slot = self.open_slot(&mut self.0.streams.lock())?;
-        Ok(Stream::new(
-            self.clone(),
-            slot,
-            Some(Arc::new(Lease::new(self.clone(), slot))),
-        ))
+        Ok(Stream::new(self.clone(), slot, Some(Arc::new(Lease::new(self.clone(), slot)))))
     }
 
     /// The stream called `name`: the same one in every call with this name.
@@ -207,11 +187,7 @@ impl Device {
     /// [`Error::StreamsExhausted`].
     pub fn named_stream(&self, name: &str) -> Result<Stream> {
         let mut streams = self.0.streams.lock();
-        let known = streams
-            .named
-            .iter()
-            .find(|(n, _)| n == name)
-            .map(|&(_, slot)| slot);
+        let known = streams.named.iter().find(|(n, _)| n == name).map(|&(_, slot)| slot);
         let slot = match known {
             Some(slot) => slot,
             None => {
@@ -232,10 +208,7 @@ impl Device {
     fn open_slot(&self, streams: &mut Streams) -> Result<u32> {
         // One whose earlier owner's work is done, so that two streams never wait for each other by accident.
         let last = |slot| self.books().ledger.last(slot);
-        let idle = streams
-            .free
-            .iter()
-            .position(|&slot| self.is_done(last(slot)));
+        let idle = streams.free.iter().position(|&slot| self.is_done(last(slot)));
         let capacity = self.0.stream_limits.len();
         let slot = match idle {
             Some(i) => streams.free.swap_remove(i),
@@ -246,10 +219,7 @@ impl Device {
             None => match streams.free.pop() {
                 Some(slot) => slot,
                 None => {
-                    return Err(Error::StreamsExhausted {
-                        in_use: streams.opened,
-                        capacity,
-                    });
+                    return Err(Error::StreamsExhausted { in_use: streams.opened, capacity });
                 }
             },
         };
@@ -274,10 +244,7 @@ impl Device {
             let mark = self.books().ledger.last(slot);
             self.wait_on_host("Device::synchronize", mark)?;
         }
-        self.0
-            .reports
-            .tell_device()
-            .map_or(Ok(()), |fault| Err(Error::Kernel(fault)))
+        self.0.reports.tell_device().map_or(Ok(()), |fault| Err(Error::Kernel(fault)))
     }
 
     /// Limits the cores of all operators of the device whose stream has no limit of its own. Kinds left out keep theirs.
@@ -316,10 +283,7 @@ impl Device {
 
     /// What `block` limits, else the stream's limit, else the device's, else the chip.
     pub(crate) fn cores_under(&self, slot: u32, block: CoreLimit) -> Cores {
-        block
-            .or(self.stream_limit(slot))
-            .or(self.0.device_limit.get())
-            .on(self.chip())
+        block.or(self.stream_limit(slot)).or(self.0.device_limit.get()).on(self.chip())
     }
 
     /// Counts since the device was opened.
@@ -385,10 +349,7 @@ impl Device {
         let books = &mut *self.books();
         if books.ledger.has_pending_foreign(slot) {
             let (_, waits) = books.ledger.issue(slot);
-            let op = crate::backend::Op {
-                waits,
-                work: crate::backend::Work::Nothing,
-            };
+            let op = crate::backend::Op { waits, work: crate::backend::Work::Nothing };
             self.0.backend.submit(slot, op);
         }
     }

@@ -16,11 +16,7 @@ pub struct Launch {
 
 impl fmt::Display for Launch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "`{}` on stream {} ({})",
-            self.operator, self.stream, self.at
-        )
+        write!(f, "`{}` on stream {} ({})", self.operator, self.stream, self.at)
     }
 }
 
@@ -84,9 +80,8 @@ const KEPT: usize = 256;
 impl Diagnostic {
     /// Adds it to `kept`, and prints it when it is the first of its kind there, unless `MULTICORE_DIAGNOSTICS=off`.
     pub(crate) fn report_once(self, kept: &mut Vec<Diagnostic>) {
-        static QUIET: std::sync::LazyLock<bool> = std::sync::LazyLock::new(|| {
-            std::env::var("MULTICORE_DIAGNOSTICS").is_ok_and(|v| v == "off")
-        });
+        static QUIET: std::sync::LazyLock<bool> =
+            std::sync::LazyLock::new(|| std::env::var("MULTICORE_DIAGNOSTICS").is_ok_and(|v| v == "off"));
         if kept.len() < KEPT && !kept.contains(&self) {
             kept.push(self);
             if !*QUIET {
@@ -99,21 +94,13 @@ impl Diagnostic {
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Diagnostic::Hazard(Hazard {
-                conflict,
-                earlier,
-                later,
-            }) => {
+            Diagnostic::Hazard(Hazard { conflict, earlier, later }) => {
                 let what = match conflict {
                     Conflict::ReadAfterWrite => "reads what",
                     Conflict::WriteAfterRead => "overwrites what is read by",
                     Conflict::WriteAfterWrite => "overwrites what is written by",
                 };
-                let writes = if *conflict == Conflict::ReadAfterWrite {
-                    " writes"
-                } else {
-                    ""
-                };
+                let writes = if *conflict == Conflict::ReadAfterWrite { " writes" } else { "" };
                 write!(
                     f,
                     "{later} {what} {earlier}{writes}, and nothing ordered them: the runtime made it wait\nhelp: record \
@@ -122,16 +109,10 @@ impl fmt::Display for Diagnostic {
                 )
             }
             Diagnostic::WaitForUnrecorded { stream, at } => {
-                write!(
-                    f,
-                    "stream {stream} waits for an event that was never recorded ({at}): this orders nothing"
-                )
+                write!(f, "stream {stream} waits for an event that was never recorded ({at}): this orders nothing")
             }
             Diagnostic::WaitForItself { stream, at } => {
-                write!(
-                    f,
-                    "stream {stream} waits for itself ({at}): this orders nothing"
-                )
+                write!(f, "stream {stream} waits for itself ({at}): this orders nothing")
             }
         }
     }

@@ -83,9 +83,7 @@ mod sealed {
 
 /// A Rust type that can be an element of a tensor. Sealed: every bit pattern of an element is a valid value, which is
 /// what makes it safe to hand out slices of device memory.
-pub trait Element:
-    Copy + Default + Send + Sync + PartialEq + std::fmt::Debug + sealed::Sealed + 'static
-{
+pub trait Element: Copy + Default + Send + Sync + PartialEq + std::fmt::Debug + sealed::Sealed + 'static {
     /// The element type's tag.
     const DTYPE: DType;
 }

@@ -91,9 +91,7 @@ pub enum Error {
         capacity: usize,
     },
     /// The device has no streams left.
-    #[error(
-        "out of streams: {in_use} of {capacity} in use; drop one, or take a named one from the pool"
-    )]
+    #[error("out of streams: {in_use} of {capacity} in use; drop one, or take a named one from the pool")]
     StreamsExhausted {
         /// Streams alive.
         in_use: usize,
@@ -119,9 +117,7 @@ pub enum Error {
         which: &'static str,
     },
     /// A blocking call from inside a kernel or a host callback, which would wait for itself.
-    #[error(
-        "`{call}` cannot be called from inside a kernel or a host callback: the stream would wait for itself"
-    )]
+    #[error("`{call}` cannot be called from inside a kernel or a host callback: the stream would wait for itself")]
     CalledFromStream {
         /// The call.
         call: &'static str,
@@ -143,16 +139,8 @@ pub struct Fault {
 
 impl std::fmt::Display for Fault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Fault {
-            operator,
-            stream,
-            launched_at,
-            message,
-        } = self;
-        write!(
-            f,
-            "operator `{operator}` failed on stream {stream} (launched at {launched_at}): {message}"
-        )
+        let Fault { operator, stream, launched_at, message } = self;
+        write!(f, "operator `{operator}` failed on stream {stream} (launched at {launched_at}): {message}")
     }
 }
 

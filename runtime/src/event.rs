@@ -36,32 +36,19 @@ struct Recorded {
 impl std::fmt::Debug for Event {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let recorded = self.recorded();
-        write!(
-            f,
-            "Event({:?} on device {})",
-            recorded.map(|r| r.marks),
-            self.0.device
-        )
+        write!(f, "Event({:?} on device {})", recorded.map(|r| r.marks), self.0.device)
     }
 }
 
 impl Event {
     /// An event that takes no times. Costs nothing on the device before it is recorded.
     pub fn new(device: &Device) -> Event {
-        Event(Arc::new(Inner {
-            device: device.clone(),
-            timing: false,
-            recorded: Mutex::new(None),
-        }))
+        Event(Arc::new(Inner { device: device.clone(), timing: false, recorded: Mutex::new(None) }))
     }
 
     /// An event that notes the time when its stream reaches it; see [`elapsed_ms`](Self::elapsed_ms).
     pub fn with_timing(device: &Device) -> Event {
-        Event(Arc::new(Inner {
-            device: device.clone(),
-            timing: true,
-            recorded: Mutex::new(None),
-        }))
+        Event(Arc::new(Inner { device: device.clone(), timing: true, recorded: Mutex::new(None) }))
     }
 
     fn recorded(&self) -> Option<Recorded> {
@@ -92,30 +79,15 @@ impl Event {
             ledger.stats.records += 1;
             ledger.tail(stream.slot())
         };
-        *self.0.recorded.lock() = Some(Recorded {
-            stream: stream.clone(),
-            marks,
-            stamp,
-        });
+        *self.0.recorded.lock() = Some(Recorded { stream: stream.clone(), marks, stamp });
         Ok(())
     }
 
     /// Makes `stream` wait for the point that the event has now.
     pub(crate) fn make_wait(&self, stream: &Stream, at: &'static Location<'static>) {
         let waiting = stream.device();
-        let Some(Recorded {
-            stream: source,
-            marks,
-            ..
-        }) = self.recorded()
-        else {
-            waiting
-                .books()
-                .ledger
-                .diagnose(Diagnostic::WaitForUnrecorded {
-                    stream: stream.slot(),
-                    at,
-                });
+        let Some(Recorded { stream: source, marks, .. }) = self.recorded() else {
+            waiting.books().ledger.diagnose(Diagnostic::WaitForUnrecorded { stream: stream.slot(), at });
             return;
         };
         if source == *stream {
@@ -126,13 +98,7 @@ impl Event {
             if source.device() == waiting {
                 ledger.wait(stream.slot(), mark);
             } else if !source.device().is_done(mark) {
-                ledger.wait_foreign(
-                    stream.slot(),
-                    Wait {
-                        mark,
-                        foreign: Some(source.device().backend().clone()),
-                    },
-                );
+                ledger.wait_foreign(stream.slot(), Wait { mark, foreign: Some(source.device().backend().clone()) });
             }
         }
     }

@@ -144,24 +144,18 @@ impl Ledger {
     /// Makes room for stream `stream`, which starts after all that the host has seen complete.
     pub(crate) fn open_stream(&mut self, stream: u32) {
         if self.streams.len() <= stream as usize {
-            self.streams
-                .resize_with(stream as usize + 1, StreamClock::default);
+            self.streams.resize_with(stream as usize + 1, StreamClock::default);
         }
     }
 
     /// The last thing issued on a stream.
     pub(crate) fn last(&self, stream: u32) -> Mark {
-        Mark {
-            stream,
-            position: self.streams[stream as usize].issued,
-        }
+        Mark { stream, position: self.streams[stream as usize].issued }
     }
 
     /// True when everything that the next launch of `stream` comes after includes `mark`.
     pub(crate) fn covered(&self, stream: u32, mark: Mark) -> bool {
-        mark.stream == stream
-            || self.streams[stream as usize].clock.covers(mark)
-            || self.host.covers(mark)
+        mark.stream == stream || self.streams[stream as usize].clock.covers(mark) || self.host.covers(mark)
     }
 
     /// True when the host has seen `mark` complete.
@@ -172,11 +166,7 @@ impl Ledger {
     /// Everything ordered before `mark`, as far as it is remembered, and `mark` itself.
     fn merge_into(&self, mark: Mark, clock: &mut Clock) {
         let history = &self.streams[mark.stream as usize].history;
-        if let Some((_, known)) = history
-            .iter()
-            .rev()
-            .find(|(from, _)| *from <= mark.position)
-        {
+        if let Some((_, known)) = history.iter().rev().find(|(from, _)| *from <= mark.position) {
             clock.merge(known);
         }
         clock.raise(mark);
@@ -187,11 +177,7 @@ impl Ledger {
             return mark.position >= other.position;
         }
         let history = &self.streams[mark.stream as usize].history;
-        history
-            .iter()
-            .rev()
-            .find(|(from, _)| *from <= mark.position)
-            .is_some_and(|(_, known)| known.covers(other))
+        history.iter().rev().find(|(from, _)| *from <= mark.position).is_some_and(|(_, known)| known.covers(other))
     }
 
     /// The next launch of `stream` comes after `mark`. False when that was known already.
@@ -206,17 +192,10 @@ impl Ledger {
         entry.clock = clock;
         entry.changed = true;
         // A later position on the same stream makes an earlier one superfluous.
-        match entry
-            .pending
-            .iter_mut()
-            .find(|w| w.foreign.is_none() && w.mark.stream == mark.stream)
-        {
+        match entry.pending.iter_mut().find(|w| w.foreign.is_none() && w.mark.stream == mark.stream) {
             Some(pending) => pending.mark = mark,
             None => {
-                entry.pending.push(Wait {
-                    mark,
-                    foreign: None,
-                });
+                entry.pending.push(Wait { mark, foreign: None });
                 self.stats.waits += 1;
             }
         }
@@ -231,19 +210,12 @@ impl Ledger {
 
     /// True when `stream` has waits for other devices that nothing issued carries yet.
     pub(crate) fn has_pending_foreign(&self, stream: u32) -> bool {
-        self.streams[stream as usize]
-            .pending
-            .iter()
-            .any(|w| w.foreign.is_some())
+        self.streams[stream as usize].pending.iter().any(|w| w.foreign.is_some())
     }
 
     /// All that the next launch of `stream` comes after: the last thing issued, and the waits that nothing carries yet.
     pub(crate) fn tail(&self, stream: u32) -> Marks {
-        let pending = self.streams[stream as usize]
-            .pending
-            .iter()
-            .filter(|w| w.foreign.is_none())
-            .map(|w| w.mark);
+        let pending = self.streams[stream as usize].pending.iter().filter(|w| w.foreign.is_none()).map(|w| w.mark);
         std::iter::once(self.last(stream)).chain(pending).collect()
     }
 
@@ -258,13 +230,7 @@ impl Ledger {
             }
             entry.history.push_back((entry.issued, entry.clock.clone()));
         }
-        (
-            Mark {
-                stream,
-                position: entry.issued,
-            },
-            std::mem::take(&mut entry.pending),
-        )
+        (Mark { stream, position: entry.issued }, std::mem::take(&mut entry.pending))
     }
 
     /// Takes the next position of `stream` for a launch that touches `touches`. What conflicts and is not ordered yet is
@@ -285,9 +251,7 @@ impl Ledger {
                 {
                     continue;
                 }
-                let hazard = access
-                    .launch
-                    .filter(|_| !expected.iter().any(|e| self.implies(*e, access.mark)));
+                let hazard = access.launch.filter(|_| !expected.iter().any(|e| self.implies(*e, access.mark)));
                 let hazard = hazard.map(|earlier| Hazard {
                     conflict: Conflict::of(access.write, touch.write),
                     earlier: earlier.on(access.mark.stream),
@@ -360,13 +324,7 @@ impl Ledger {
     pub(crate) fn open_buffer(&mut self, users: &[Mark], len: usize) -> BufferId {
         let accesses = users
             .iter()
-            .map(|&mark| Access {
-                mark,
-                sequence: 0,
-                write: true,
-                bytes: 0..len,
-                launch: None,
-            })
+            .map(|&mark| Access { mark, sequence: 0, write: true, bytes: 0..len, launch: None })
             .collect::<Accesses>();
         match self.free_buffers.pop() {
             Some(id) => {
@@ -396,10 +354,7 @@ impl Ledger {
     /// The positions that write any of `bytes`, as far as the host has not seen them complete.
     pub(crate) fn writers(&self, id: BufferId, bytes: &Range<usize>) -> SmallVec<[Mark; 4]> {
         let accesses = self.buffers[id.0 as usize].iter();
-        accesses
-            .filter(|a| a.write && overlap(&a.bytes, bytes) && !self.host.covers(a.mark))
-            .map(|a| a.mark)
-            .collect()
+        accesses.filter(|a| a.write && overlap(&a.bytes, bytes) && !self.host.covers(a.mark)).map(|a| a.mark).collect()
     }
 }
 
@@ -409,11 +364,7 @@ fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
 
 impl Launch {
     pub(crate) fn new(operator: &'static str, at: &'static Location<'static>) -> Launch {
-        Launch {
-            operator,
-            stream: 0,
-            at,
-        }
+        Launch { operator, stream: 0, at }
     }
 
     fn on(self, stream: u32) -> Launch {

@@ -56,9 +56,8 @@ pub use tensor::{Operand, OperandMut, Tensor, View, ViewMut};
 pub mod prelude {
     pub use crate::ops::Ops;
     pub use crate::{
-        CoreKind, CoreLimit, DType, Device, Error, Event, Kernel, KernelResult, Launch, Operand,
-        OperandMut, Result, Stream, Tensor, Tile, View, ViewMut, Work, bf16, f16, multicore,
-        multicore_fn, stream,
+        CoreKind, CoreLimit, DType, Device, Error, Event, Kernel, KernelResult, Launch, Operand, OperandMut, Result,
+        Stream, Tensor, Tile, View, ViewMut, Work, bf16, f16, multicore, multicore_fn, stream,
     };
 }
 

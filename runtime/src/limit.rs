@@ -70,67 +70,44 @@ pub struct CoreLimit {
 
 impl CoreLimit {
     /// No limit on either kind.
-    pub const NONE: CoreLimit = CoreLimit {
-        cube: None,
-        vector: None,
-    };
+    pub const NONE: CoreLimit = CoreLimit { cube: None, vector: None };
 
     /// A limit on both kinds.
     pub const fn new(cube: u32, vector: u32) -> CoreLimit {
-        CoreLimit {
-            cube: Some(cube),
-            vector: Some(vector),
-        }
+        CoreLimit { cube: Some(cube), vector: Some(vector) }
     }
 
     /// The same with at most `cube` cube cores.
     #[must_use]
     pub const fn with_cube(self, cube: u32) -> CoreLimit {
-        CoreLimit {
-            cube: Some(cube),
-            ..self
-        }
+        CoreLimit { cube: Some(cube), ..self }
     }
 
     /// The same with at most `vector` vector cores.
     #[must_use]
     pub const fn with_vector(self, vector: u32) -> CoreLimit {
-        CoreLimit {
-            vector: Some(vector),
-            ..self
-        }
+        CoreLimit { vector: Some(vector), ..self }
     }
 
     /// This limit where it has a number, `outer` elsewhere.
     pub(crate) fn or(self, outer: CoreLimit) -> CoreLimit {
-        CoreLimit {
-            cube: self.cube.or(outer.cube),
-            vector: self.vector.or(outer.vector),
-        }
+        CoreLimit { cube: self.cube.or(outer.cube), vector: self.vector.or(outer.vector) }
     }
 
     /// The cores left by this limit on a chip.
     pub(crate) fn on(self, chip: Cores) -> Cores {
-        Cores {
-            cube: self.cube.unwrap_or(chip.cube),
-            vector: self.vector.unwrap_or(chip.vector),
-        }
+        Cores { cube: self.cube.unwrap_or(chip.cube), vector: self.vector.unwrap_or(chip.vector) }
     }
 
     /// Refuses 0 and more than the chip has.
     pub(crate) fn check(self, chip: Cores) -> Result<()> {
-        for (kind, asked, available) in [
-            (CoreKind::Cube, self.cube, chip.cube),
-            (CoreKind::Vector, self.vector, chip.vector),
-        ] {
+        for (kind, asked, available) in
+            [(CoreKind::Cube, self.cube, chip.cube), (CoreKind::Vector, self.vector, chip.vector)]
+        {
             if let Some(asked) = asked
                 && !(1..=available).contains(&asked)
             {
-                return Err(Error::CoreLimit {
-                    kind,
-                    asked,
-                    available,
-                });
+                return Err(Error::CoreLimit { kind, asked, available });
             }
         }
         Ok(())

@@ -42,12 +42,7 @@ impl Block {
         let layout = Layout::from_size_align(bytes.max(ALIGN), ALIGN).ok()?;
         // SAFETY: the layout is not empty.
         let start = NonNull::new(unsafe { alloc::alloc_zeroed(layout) })?;
-        Some(Block {
-            start,
-            layout,
-            poisoned: AtomicBool::new(false),
-            poison: Mutex::default(),
-        })
+        Some(Block { start, layout, poisoned: AtomicBool::new(false), poison: Mutex::default() })
     }
 
     pub(crate) fn pointer(&self) -> *mut u8 {
@@ -64,10 +59,7 @@ impl Block {
             return None;
         }
         let poison = self.poison.lock();
-        poison
-            .iter()
-            .find(|(p, _)| p.start < bytes.end && bytes.start < p.end)
-            .map(|(_, fault)| fault.clone())
+        poison.iter().find(|(p, _)| p.start < bytes.end && bytes.start < p.end).map(|(_, fault)| fault.clone())
     }
 
     /// `bytes` were not written as they should have been.
@@ -83,13 +75,11 @@ impl Block {
             return;
         }
         let mut poison = self.poison.lock();
-        let parts = std::mem::take(&mut *poison)
-            .into_iter()
-            .flat_map(|(p, fault)| {
-                let before = (p.start..p.end.min(bytes.start), fault.clone());
-                let after = (p.start.max(bytes.end)..p.end, fault);
-                [before, after]
-            });
+        let parts = std::mem::take(&mut *poison).into_iter().flat_map(|(p, fault)| {
+            let before = (p.start..p.end.min(bytes.start), fault.clone());
+            let after = (p.start.max(bytes.end)..p.end, fault);
+            [before, after]
+        });
         *poison = parts.filter(|(part, _)| !part.is_empty()).collect();
         self.poisoned.store(!poison.is_empty(), Ordering::Release);
     }
@@ -128,22 +118,13 @@ pub(crate) enum Refused {
 
 impl Pool {
     pub(crate) fn new(capacity: usize) -> Pool {
-        Pool {
-            free: HashMap::new(),
-            capacity,
-            in_use: 0,
-            cached: 0,
-        }
+        Pool { free: HashMap::new(), capacity, in_use: 0, cached: 0 }
     }
 
     /// Block sizes: powers of two up to 1 MiB, whole MiB above.
     fn class(bytes: usize) -> usize {
         const MIB: usize = 1 << 20;
-        if bytes <= MIB {
-            bytes.max(ALIGN).next_power_of_two()
-        } else {
-            bytes.next_multiple_of(MIB)
-        }
+        if bytes <= MIB { bytes.max(ALIGN).next_power_of_two() } else { bytes.next_multiple_of(MIB) }
     }
 
     /// A block of at least `bytes` whose users `fits` accepts, or a new one; and its users.
@@ -155,11 +136,7 @@ impl Pool {
     ) -> Result<Free, Refused> {
         let class = Self::class(bytes);
         if let Some(list) = self.free.get_mut(&class)
-            && let Some(i) = list
-                .iter()
-                .rev()
-                .take(LOOKS)
-                .position(|f| f.users.iter().all(|&u| fits(u)))
+            && let Some(i) = list.iter().rev().take(LOOKS).position(|f| f.users.iter().all(|&u| fits(u)))
         {
             let found = list.swap_remove(list.len() - 1 - i);
             self.cached -= class;
@@ -171,10 +148,7 @@ impl Pool {
         }
         let block = Block::new(class).ok_or_else(|| Refused::Exhausted(self.exhausted(bytes)))?;
         self.in_use += class;
-        Ok(Free {
-            block: Arc::new(block),
-            users: SmallVec::new(),
-        })
+        Ok(Free { block: Arc::new(block), users: SmallVec::new() })
     }
 
     /// Gives freed blocks back until `class` bytes fit, those first whose users are done.
@@ -198,21 +172,14 @@ impl Pool {
     }
 
     fn exhausted(&self, requested: usize) -> Error {
-        Error::OutOfMemory {
-            requested,
-            in_use: self.in_use,
-            capacity: self.capacity,
-        }
+        Error::OutOfMemory { requested, in_use: self.in_use, capacity: self.capacity }
     }
 
     fn give_back(&mut self, block: Arc<Block>, users: SmallVec<[Mark; 4]>) {
         let class = block.len();
         self.in_use -= class;
         self.cached += class;
-        self.free
-            .entry(class)
-            .or_default()
-            .push(Free { block, users });
+        self.free.entry(class).or_default().push(Free { block, users });
     }
 
     /// Bytes of living buffers.
@@ -232,49 +199,27 @@ impl Buffer {
     /// Memory for `bytes`, to be used first on `stream`.
     pub(crate) fn on_stream(stream: &Stream, bytes: usize) -> Result<Buffer> {
         let device = stream.device();
-        Buffer::allocate(device, bytes, |ledger, mark| {
-            ledger.covered(stream.slot(), mark) || device.is_done(mark)
-        })
+        Buffer::allocate(device, bytes, |ledger, mark| ledger.covered(stream.slot(), mark) || device.is_done(mark))
     }
 
     /// Memory that holds `data`.
-    pub(crate) fn from_host<T: Element>(
-        device: &Device,
-        data: &[T],
-        bytes: usize,
-    ) -> Result<Buffer> {
-        let buffer = Buffer::allocate(device, bytes, |ledger, mark| {
-            ledger.host_covers(mark) || device.is_done(mark)
-        })?;
+    pub(crate) fn from_host<T: Element>(device: &Device, data: &[T], bytes: usize) -> Result<Buffer> {
+        let buffer = Buffer::allocate(device, bytes, |ledger, mark| ledger.host_covers(mark) || device.is_done(mark))?;
         // SAFETY: the block has at least `bytes`, nobody else knows the buffer yet, and all former users are done.
-        unsafe {
-            std::ptr::copy_nonoverlapping(data.as_ptr().cast::<u8>(), buffer.block.pointer(), bytes)
-        };
+        unsafe { std::ptr::copy_nonoverlapping(data.as_ptr().cast::<u8>(), buffer.block.pointer(), bytes) };
         buffer.block.cleanse(&(0..buffer.block.len()));
         Ok(buffer)
     }
 
-    fn allocate(
-        device: &Device,
-        bytes: usize,
-        fits: impl Fn(&Ledger, Mark) -> bool,
-    ) -> Result<Buffer> {
+    fn allocate(device: &Device, bytes: usize, fits: impl Fn(&Ledger, Mark) -> bool) -> Result<Buffer> {
         loop {
             let taken = {
                 let books = &mut *device.books();
-                let taken = books.pool.take(
-                    bytes,
-                    |mark| fits(&books.ledger, mark),
-                    |mark| device.is_done(mark),
-                );
+                let taken = books.pool.take(bytes, |mark| fits(&books.ledger, mark), |mark| device.is_done(mark));
                 taken.map(|Free { block, mut users }| {
                     users.retain(|mark| !device.is_done(*mark));
                     let id = books.ledger.open_buffer(&users, block.len());
-                    Buffer {
-                        device: device.clone(),
-                        block,
-                        id,
-                    }
+                    Buffer { device: device.clone(), block, id }
                 })
             };
             match taken {
@@ -303,11 +248,7 @@ impl Buffer {
     }
 
     /// Lends the elements in `bytes` to `f`, after everything that writes them.
-    pub(crate) fn read<T: Element, R>(
-        &self,
-        bytes: Range<usize>,
-        f: impl FnOnce(&[T]) -> R,
-    ) -> Result<R> {
+    pub(crate) fn read<T: Element, R>(&self, bytes: Range<usize>, f: impl FnOnce(&[T]) -> R) -> Result<R> {
         if bytes.is_empty() {
             return Ok(f(&[]));
         }
@@ -322,10 +263,7 @@ impl Buffer {
         // all its writers are complete, and nobody can launch another one while `self` is borrowed: writing needs the
         // only handle of the buffer, or a `ViewMut` of these bytes.
         let data = unsafe {
-            std::slice::from_raw_parts(
-                self.block.pointer().add(bytes.start).cast::<T>(),
-                bytes.len() / size_of::<T>(),
-            )
+            std::slice::from_raw_parts(self.block.pointer().add(bytes.start).cast::<T>(), bytes.len() / size_of::<T>())
         };
         Ok(f(data))
     }

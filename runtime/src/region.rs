@@ -46,10 +46,7 @@ pub struct Ready {
 impl Ready {
     /// Nothing to wait for.
     pub const fn new() -> Ready {
-        Ready {
-            writes: Marks(SmallVec::new_const()),
-            reads: Marks(SmallVec::new_const()),
-        }
+        Ready { writes: Marks(SmallVec::new_const()), reads: Marks(SmallVec::new_const()) }
     }
 
     /// The variable was written anew: only this write counts.
@@ -109,11 +106,7 @@ impl Frame {
                 self.used.push(Used {
                     stream: stream.clone(),
                     expected: self.inherited.clone(),
-                    awaited: if *stream == self.main {
-                        Marks::default()
-                    } else {
-                        self.entry.clone()
-                    },
+                    awaited: if *stream == self.main { Marks::default() } else { self.entry.clone() },
                     launched: false,
                 });
                 self.used.len() - 1
@@ -123,12 +116,7 @@ impl Frame {
     }
 
     /// Makes the waits that do not depend on operands, and returns what is expected of those that do.
-    pub(crate) fn before_launch(
-        &mut self,
-        stream: &Stream,
-        undeclared: bool,
-        ledger: &mut Ledger,
-    ) -> &[Mark] {
+    pub(crate) fn before_launch(&mut self, stream: &Stream, undeclared: bool, ledger: &mut Ledger) -> &[Mark] {
         // A stream of another device has nothing to do with this function's plan.
         if stream.device() != self.main.device() {
             return &[];
@@ -142,9 +130,7 @@ impl Frame {
             ledger.wait(stream.slot(), mark);
         }
         if used.expected.0.len() > 4 {
-            used.expected
-                .0
-                .retain(|m| !ledger.covered(stream.slot(), *m));
+            used.expected.0.retain(|m| !ledger.covered(stream.slot(), *m));
         }
         &used.expected.0
     }
@@ -167,36 +153,17 @@ impl Region {
         let serial = plan.serial || main.device().is_serial();
         let mut entry = Marks::default();
         let books = &mut *main.device().books();
-        books
-            .ledger
-            .tail(main.slot())
-            .into_iter()
-            .for_each(|m| entry.add(m));
+        books.ledger.tail(main.slot()).into_iter().for_each(|m| entry.add(m));
         let depth = with_context(|context| {
-            let inherited = context
-                .frames
-                .last_mut()
-                .map_or_else(Marks::default, |outer| {
-                    let mut inherited = outer.used(&main).expected.clone();
-                    inherited
-                        .0
-                        .retain(|m| !books.ledger.covered(main.slot(), *m));
-                    inherited
-                });
-            context.frames.push(Frame {
-                plan,
-                main: main.clone(),
-                serial,
-                entry,
-                inherited,
-                used: SmallVec::new(),
+            let inherited = context.frames.last_mut().map_or_else(Marks::default, |outer| {
+                let mut inherited = outer.used(&main).expected.clone();
+                inherited.0.retain(|m| !books.ledger.covered(main.slot(), *m));
+                inherited
             });
+            context.frames.push(Frame { plan, main: main.clone(), serial, entry, inherited, used: SmallVec::new() });
             context.frames.len() - 1
         });
-        Ok(Region {
-            depth,
-            thread: PhantomData,
-        })
+        Ok(Region { depth, thread: PhantomData })
     }
 
     fn frame<R>(&self, f: impl FnOnce(&mut Frame) -> R) -> R {
@@ -221,11 +188,7 @@ impl Region {
 
     /// Stands for the code outside of all blocks.
     pub fn main(&self) -> Block<'_> {
-        Block {
-            region: self,
-            stream: self.main_stream(),
-            _entered: None,
-        }
+        Block { region: self, stream: self.main_stream(), _entered: None }
     }
 
     /// Enters a `stream!` block.
@@ -256,36 +219,20 @@ impl Region {
     fn enter_block(&self, block: u32, stream: Stream, cores: CoreLimit) -> Result<Block<'_>> {
         cores.check(stream.device().chip())?;
         let depth = self.context(|context, frame| {
-            let line = context.frames[frame]
-                .plan
-                .blocks
-                .get(block as usize)
-                .map(|b| b.line);
+            let line = context.frames[frame].plan.blocks.get(block as usize).map(|b| b.line);
             context.push(stream.clone(), cores, line)
         });
-        Ok(Block {
-            region: self,
-            stream,
-            _entered: Some(Entered::new(depth)),
-        })
+        Ok(Block { region: self, stream, _entered: Some(Entered::new(depth)) })
     }
 }
 
 impl Drop for Region {
     /// Leaves on every path: `main` comes after all that was launched.
     fn drop(&mut self) {
-        let frames = with_context(|context| {
-            context
-                .frames
-                .split_off(self.depth.min(context.frames.len()))
-        });
+        let frames = with_context(|context| context.frames.split_off(self.depth.min(context.frames.len())));
         for frame in &frames {
             let books = &mut *frame.main.device().books();
-            for used in frame
-                .used
-                .iter()
-                .filter(|u| u.launched && u.stream != frame.main)
-            {
+            for used in frame.used.iter().filter(|u| u.launched && u.stream != frame.main) {
                 let mut made = false;
                 for mark in books.ledger.tail(used.stream.slot()) {
                     made |= books.ledger.wait(frame.main.slot(), mark);
@@ -342,17 +289,11 @@ impl Block<'_> {
         let books = &mut *self.stream.device().books();
         books.ledger.stats.records += 1;
         let mut marks = Marks::default();
-        books
-            .ledger
-            .tail(slot)
-            .into_iter()
-            .for_each(|m| marks.add(m));
+        books.ledger.tail(slot).into_iter().for_each(|m| marks.add(m));
         self.region.frame(|frame| {
             let used = frame.used(&self.stream);
             let unused = used.expected.0.iter().chain(&used.awaited.0);
-            unused
-                .filter(|m| !books.ledger.covered(slot, **m))
-                .for_each(|m| marks.add(*m));
+            unused.filter(|m| !books.ledger.covered(slot, **m)).for_each(|m| marks.add(*m));
         });
         Recorded(marks)
     }

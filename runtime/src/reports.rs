@@ -77,12 +77,8 @@ impl Reports {
             CoreKind::Comm => Core::Communication,
             CoreKind::Host => Core::AiCpu,
         };
-        let operands = |infos: &[OperandInfo]| {
-            infos
-                .iter()
-                .map(|o| Operand::nd(&o.shape, o.dtype.profile_name()))
-                .collect()
-        };
+        let operands =
+            |infos: &[OperandInfo]| infos.iter().map(|o| Operand::nd(&o.shape, o.dtype.profile_name())).collect();
         let name = match tracing.block_line {
             Some(line) => format!("{}/line_{line}", launched.operator),
             None => launched.operator.to_owned(),
@@ -115,11 +111,7 @@ impl Reports {
     pub(crate) fn failed(&self, fault: Arc<Fault>, at: Mark) {
         let mut faults = self.faults.lock();
         if faults.len() < KEPT {
-            faults.push(Reported {
-                fault,
-                at,
-                told: SmallVec::new(),
-            });
+            faults.push(Reported { fault, at, told: SmallVec::new() });
         }
         self.faulty.store(true, Ordering::Release);
     }
@@ -131,9 +123,7 @@ impl Reports {
     /// The first fault that `clock` includes and that observers of `stream` have not heard of.
     pub(crate) fn tell_stream(&self, stream: u32, clock: &Clock) -> Option<Arc<Fault>> {
         let mut faults = self.faults.lock();
-        let untold = faults
-            .iter_mut()
-            .find(|f| clock.covers(f.at) && !f.told.contains(&stream))?;
+        let untold = faults.iter_mut().find(|f| clock.covers(f.at) && !f.told.contains(&stream))?;
         untold.told.push(stream);
         Some(untold.fault.clone())
     }

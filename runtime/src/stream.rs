@@ -55,11 +55,7 @@ impl std::fmt::Debug for Stream {
 
 impl Stream {
     pub(crate) fn new(device: Device, slot: u32, lease: Option<Arc<Lease>>) -> Stream {
-        Stream {
-            device,
-            slot,
-            _lease: lease,
-        }
+        Stream { device, slot, _lease: lease }
     }
 
     pub(crate) fn slot(&self) -> u32 {
@@ -92,9 +88,7 @@ impl Stream {
     /// # Ok::<(), multicore::Error>(())
     /// ```
     pub fn enter(&self) -> Entered {
-        Entered::new(with_context(|c| {
-            c.push(self.clone(), CoreLimit::NONE, None)
-        }))
+        Entered::new(with_context(|c| c.push(self.clone(), CoreLimit::NONE, None)))
     }
 
     /// The device it belongs to.
@@ -141,13 +135,7 @@ impl Stream {
         if self == other {
             current::refuse_in_stream("Stream::wait_stream")?;
             let at = Location::caller();
-            self.device
-                .books()
-                .ledger
-                .diagnose(Diagnostic::WaitForItself {
-                    stream: self.slot,
-                    at,
-                });
+            self.device.books().ledger.diagnose(Diagnostic::WaitForItself { stream: self.slot, at });
             return Ok(());
         }
         self.wait(&other.record_event()?)
@@ -163,16 +151,8 @@ impl Stream {
     pub fn launch_host(&self, f: impl FnOnce() -> KernelResult + Send + 'static) -> Result<()> {
         current::refuse_in_stream("Stream::launch_host")?;
         let (stream, launched_at) = (self.slot, Location::caller());
-        let fault = move |message| Fault {
-            operator: "host function",
-            stream,
-            launched_at,
-            message,
-        };
-        self.submit(Work::Callback(Callback {
-            run: Box::new(f),
-            fault: Box::new(fault),
-        }));
+        let fault = move |message| Fault { operator: "host function", stream, launched_at, message };
+        self.submit(Work::Callback(Callback { run: Box::new(f), fault: Box::new(fault) }));
         Ok(())
     }
 
@@ -253,10 +233,7 @@ impl Stream {
 }
 
 /// What names a stream in `stream!`.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a stream",
-    label = "expected a `Stream` or a `&Stream`"
-)]
+#[diagnostic::on_unimplemented(message = "`{Self}` is not a stream", label = "expected a `Stream` or a `&Stream`")]
 pub trait AsStream {
     /// The stream.
     fn as_stream(&self) -> &Stream;

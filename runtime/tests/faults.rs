@@ -17,11 +17,7 @@ fn fault_of<T>(result: Result<T>) -> String {
 fn a_failure_names_its_origin_and_stops_what_depends_on_it() -> Result<()> {
     for how in [Failure::Error, Failure::Panic] {
         let device = device();
-        let (s1, s2, s3) = (
-            device.new_stream()?,
-            device.new_stream()?,
-            device.new_stream()?,
-        );
+        let (s1, s2, s3) = (device.new_stream()?, device.new_stream()?, device.new_stream()?);
         let _on = s1.enter();
         let x = tensor(&[1.0]);
         let line = line!() + 1;
@@ -43,14 +39,8 @@ fn a_failure_names_its_origin_and_stops_what_depends_on_it() -> Result<()> {
         let after = affine(&x, 5.0)?;
         for poisoned in [&bad, &dependent, &grandchild] {
             let message = fault_of(poisoned.to_vec::<f32>());
-            assert!(
-                message.contains("`Fail`") && message.contains("out of luck"),
-                "{message}"
-            );
-            assert!(
-                message.contains(&format!("on stream {}", s1.id())),
-                "{message}"
-            );
+            assert!(message.contains("`Fail`") && message.contains("out of luck"), "{message}");
+            assert!(message.contains(&format!("on stream {}", s1.id())), "{message}");
             assert!(message.contains(&format!("faults.rs:{line}")), "{message}");
         }
         assert!(!gate.is_reached(), "what depends on it does not run");
@@ -66,11 +56,7 @@ fn a_failure_names_its_origin_and_stops_what_depends_on_it() -> Result<()> {
 #[test]
 fn a_failure_is_told_once_to_each_observer_that_comes_after_it() -> Result<()> {
     let device = device();
-    let (s1, s2, s3) = (
-        device.new_stream()?,
-        device.new_stream()?,
-        device.new_stream()?,
-    );
+    let (s1, s2, s3) = (device.new_stream()?, device.new_stream()?, device.new_stream()?);
     let _on = s1.enter();
     let x = tensor(&[1.0]);
     fail(&x, Failure::Error)?;
@@ -83,16 +69,10 @@ fn a_failure_is_told_once_to_each_observer_that_comes_after_it() -> Result<()> {
         let _on = s3.enter();
         affine(&x, 1.0)?;
     }
-    assert!(
-        fault_of(s2.synchronize()).contains("`Fail`"),
-        "s2 comes after s1"
-    );
+    assert!(fault_of(s2.synchronize()).contains("`Fail`"), "s2 comes after s1");
     s2.synchronize()?;
     s3.synchronize()?;
-    assert!(
-        fault_of(s1.synchronize()).contains("`Fail`"),
-        "s1's observers have not heard of it"
-    );
+    assert!(fault_of(s1.synchronize()).contains("`Fail`"), "s1's observers have not heard of it");
     s1.synchronize()?;
     assert!(s1.is_complete()?);
     assert!(fault_of(device.synchronize()).contains("`Fail`"));

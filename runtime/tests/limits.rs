@@ -20,27 +20,15 @@ fn the_ladder_of_limits() -> Result<()> {
     assert_eq!(device.core_limit(), cores(8, 8));
     assert_eq!(s1.core_limit(), cores(8, 8), "unset follows the device");
     device.set_core_limit(CoreLimit::NONE.with_cube(3))?;
-    assert_eq!(
-        device.core_limit(),
-        cores(3, 8),
-        "a partial update keeps the other kind"
-    );
+    assert_eq!(device.core_limit(), cores(3, 8), "a partial update keeps the other kind");
     s1.set_core_limit(CoreLimit::NONE.with_vector(20))?;
-    assert_eq!(
-        s1.core_limit(),
-        cores(3, 20),
-        "each kind inherits by itself, and may exceed the device's"
-    );
+    assert_eq!(s1.core_limit(), cores(3, 20), "each kind inherits by itself, and may exceed the device's");
     assert_eq!(s2.core_limit(), cores(3, 8));
     device.reset_core_limit();
     assert_eq!(s1.core_limit(), cores(24, 20));
     s1.reset_core_limit();
     device.set_core_limit(CoreLimit::NONE.with_vector(5))?;
-    assert_eq!(
-        s1.core_limit(),
-        cores(24, 5),
-        "after a reset it follows the device again"
-    );
+    assert_eq!(s1.core_limit(), cores(24, 5), "after a reset it follows the device again");
     Ok(())
 }
 
@@ -49,18 +37,9 @@ fn limits_out_of_range_change_nothing() -> Result<()> {
     let device = Device::open("host:20x40,workers=1")?;
     let s = device.new_stream()?;
     for (limit, text) in [
-        (
-            CoreLimit::NONE.with_cube(0),
-            "a limit of 0 cube cores is out of range: write 1 to 20",
-        ),
-        (
-            CoreLimit::NONE.with_cube(21),
-            "a limit of 21 cube cores is out of range: write 1 to 20",
-        ),
-        (
-            CoreLimit::new(4, 41),
-            "a limit of 41 vector cores is out of range: write 1 to 40",
-        ),
+        (CoreLimit::NONE.with_cube(0), "a limit of 0 cube cores is out of range: write 1 to 20"),
+        (CoreLimit::NONE.with_cube(21), "a limit of 21 cube cores is out of range: write 1 to 20"),
+        (CoreLimit::new(4, 41), "a limit of 41 vector cores is out of range: write 1 to 40"),
     ] {
         let error = s.set_core_limit(limit).unwrap_err().to_string();
         assert!(error.contains(text), "{error}");
@@ -90,10 +69,7 @@ fn a_launch_takes_the_limit_in_force_when_it_is_enqueued() -> Result<()> {
     let trace = device.take_trace();
     let blocks: Vec<_> = trace.iter().map(|r| r.block_num).collect();
     assert_eq!(blocks, [48, 8, 3, 48]);
-    assert!(
-        trace.windows(2).all(|w| w[0].end_ns() <= w[1].start_ns),
-        "one stream: one after another"
-    );
+    assert!(trace.windows(2).all(|w| w[0].end_ns() <= w[1].start_ns), "one stream: one after another");
     assert_eq!(trace[0].inputs[0].shape, [100, 1]);
     assert_eq!(trace[0].stream_id, Some(s.id()));
     Ok(())
@@ -121,15 +97,8 @@ fn a_launch_that_needs_more_cores_at_once_than_it_gets_is_an_error() -> Result<(
     let _on = s.enter();
     Launch::new(Barrier).tiles(48).submit()?;
     s.set_core_limit(CoreLimit::NONE.with_vector(24))?;
-    let error = Launch::new(Barrier)
-        .tiles(48)
-        .submit()
-        .unwrap_err()
-        .to_string();
-    assert_eq!(
-        error,
-        "`Barrier` needs 48 vector cores at once and was granted 24: raise the limit of its stream"
-    );
+    let error = Launch::new(Barrier).tiles(48).submit().unwrap_err().to_string();
+    assert_eq!(error, "`Barrier` needs 48 vector cores at once and was granted 24: raise the limit of its stream");
     Ok(())
 }
 
@@ -140,11 +109,7 @@ fn a_limit_of_another_thread_is_not_seen() -> Result<()> {
     let _on = s.enter();
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            assert_ne!(
-                Stream::current().unwrap(),
-                s,
-                "the current stream belongs to its thread"
-            );
+            assert_ne!(Stream::current().unwrap(), s, "the current stream belongs to its thread");
         });
     });
     assert_eq!(Stream::current()?, s);
@@ -154,11 +119,7 @@ fn a_limit_of_another_thread_is_not_seen() -> Result<()> {
 #[test]
 fn freed_memory_goes_to_a_stream_that_is_ordered_after_its_users_and_to_no_other() -> Result<()> {
     let device = device();
-    let (s1, s2, s3) = (
-        device.new_stream()?,
-        device.new_stream()?,
-        device.new_stream()?,
-    );
+    let (s1, s2, s3) = (device.new_stream()?, device.new_stream()?, device.new_stream()?);
     let gate = Gate::new();
     let _on = s1.enter();
     // A slow copy reads x while x is dropped.
@@ -172,11 +133,7 @@ fn freed_memory_goes_to_a_stream_that_is_ordered_after_its_users_and_to_no_other
         let _on = s2.enter();
         affine(&tensor(&[0.0; 4096]), 0.0)?
     };
-    assert_eq!(
-        beside.to_vec::<f32>()?[0],
-        1.0,
-        "s2 does not wait for memory that s1 still reads"
-    );
+    assert_eq!(beside.to_vec::<f32>()?[0], 1.0, "s2 does not wait for memory that s1 still reads");
     // Ordered after it, and so it may take the block at once, without the host waiting.
     s3.wait_stream(&s1)?;
     let reused = {
@@ -187,11 +144,7 @@ fn freed_memory_goes_to_a_stream_that_is_ordered_after_its_users_and_to_no_other
     };
     assert!(holds(|| !s3.is_complete().unwrap()));
     gate.open();
-    assert_eq!(
-        y.to_vec::<f32>()?,
-        vec![3.0; 4096],
-        "what was read is what was there"
-    );
+    assert_eq!(y.to_vec::<f32>()?, vec![3.0; 4096], "what was read is what was there");
     assert_eq!(reused.to_vec::<f32>()?[4095], 9.0);
     assert_eq!(device.stats().hazards, 0);
     Ok(())
@@ -221,17 +174,7 @@ fn memory_runs_out_with_a_typed_error_after_freed_blocks_were_reclaimed() -> Res
     let quarter = || Tensor::empty(&[65536], DType::F32);
     let held: Vec<_> = (0..4).map(|_| quarter()).collect::<Result<_>>()?;
     let error = quarter().unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::OutOfMemory {
-                in_use: 1_048_576,
-                capacity: 1_048_576,
-                ..
-            }
-        ),
-        "{error}"
-    );
+    assert!(matches!(error, Error::OutOfMemory { in_use: 1_048_576, capacity: 1_048_576, .. }), "{error}");
     drop(held);
     // Other sizes: the cached blocks must be given back first, those in use waited for.
     let mut big = Tensor::empty(&[262_144], DType::F32)?;

@@ -36,11 +36,7 @@ fn streams_run_beside_each_other() -> Result<()> {
         let _on = s2.enter();
         affine(&x, 3.0)?
     };
-    assert_eq!(
-        fast.to_vec::<f32>()?,
-        [4.0],
-        "s2 does not wait for the gated s1"
-    );
+    assert_eq!(fast.to_vec::<f32>()?, [4.0], "s2 does not wait for the gated s1");
     assert!(!s1.is_complete()?);
     gate.open();
     assert_eq!(slow.to_vec::<f32>()?, [3.0]);
@@ -67,16 +63,9 @@ fn an_event_orders_what_comes_after_the_wait() -> Result<()> {
         affine(&a, 10.0)?
     };
     assert!(!event.is_complete()?);
-    assert!(
-        holds(|| !s2.is_complete().unwrap()),
-        "s2 waits for the event"
-    );
+    assert!(holds(|| !s2.is_complete().unwrap()), "s2 waits for the event");
     first.open();
-    assert_eq!(
-        b.to_vec::<f32>()?,
-        [31.0],
-        "s2 waits for the event, not for what came after it on s1"
-    );
+    assert_eq!(b.to_vec::<f32>()?, [31.0], "s2 waits for the event, not for what came after it on s1");
     assert!(event.is_complete()?);
     assert!(!s1.is_complete()?);
     second.open();
@@ -110,10 +99,7 @@ fn a_wait_keeps_the_version_it_saw() -> Result<()> {
     first.open();
     assert_eq!(y.to_vec::<f32>()?, [2.0]);
     waiter.join().unwrap()?;
-    assert!(
-        !event.is_complete()?,
-        "the event has its second version now"
-    );
+    assert!(!event.is_complete()?, "the event has its second version now");
     second.open();
     event.synchronize()?;
     Ok(())
@@ -188,16 +174,15 @@ fn a_forgotten_wait_is_made_by_the_runtime_and_said() -> Result<()> {
                 let gate = Gate::new();
                 let mut x = tensor(&[1.0, 2.0]);
                 let y = tensor(&[5.0, 6.0]);
-                let touch =
-                    |x: &mut Tensor, t: Touch, gate: Option<&Gate>| -> Result<Option<Tensor>> {
-                        match (t, gate) {
-                            (Read, Some(g)) => g.affine(x, 2.0).map(Some),
-                            (Read, None) => affine(x, 2.0).map(Some),
-                            (Write, g) => write_over(g, x, &y).map(|()| None),
-                            (ReadWrite, Some(g)) => gated_affine_(g, x, 3.0).map(|()| None),
-                            (ReadWrite, None) => affine_(x, 3.0).map(|()| None),
-                        }
-                    };
+                let touch = |x: &mut Tensor, t: Touch, gate: Option<&Gate>| -> Result<Option<Tensor>> {
+                    match (t, gate) {
+                        (Read, Some(g)) => g.affine(x, 2.0).map(Some),
+                        (Read, None) => affine(x, 2.0).map(Some),
+                        (Write, g) => write_over(g, x, &y).map(|()| None),
+                        (ReadWrite, Some(g)) => gated_affine_(g, x, 3.0).map(|()| None),
+                        (ReadWrite, None) => affine_(x, 3.0).map(|()| None),
+                    }
+                };
                 let r1 = touch(&mut x, first, Some(&gate))?;
                 if ordered {
                     s2.wait_stream(&s1)?;
@@ -221,11 +206,7 @@ fn a_forgotten_wait_is_made_by_the_runtime_and_said() -> Result<()> {
                 let (v, e1) = apply([1.0, 2.0], first);
                 let (v, e2) = apply(v, second);
                 for (r, e) in [(r1, e1), (r2, e2)] {
-                    assert_eq!(
-                        r.map(|r| r.to_vec::<f32>()).transpose()?,
-                        e.map(|e| e.to_vec()),
-                        "{case}"
-                    );
+                    assert_eq!(r.map(|r| r.to_vec::<f32>()).transpose()?, e.map(|e| e.to_vec()), "{case}");
                 }
                 assert_eq!(x.to_vec::<f32>()?, v, "{case}");
                 let expected = u64::from(conflict && !ordered);
@@ -237,18 +218,11 @@ fn a_forgotten_wait_is_made_by_the_runtime_and_said() -> Result<()> {
                         _ => Conflict::WriteAfterWrite,
                     };
                     let found = device.diagnostics();
-                    let Diagnostic::Hazard(hazard) = found[0] else {
-                        panic!("{case}: {found:?}")
-                    };
+                    let Diagnostic::Hazard(hazard) = found[0] else { panic!("{case}: {found:?}") };
                     assert_eq!(hazard.conflict, kind, "{case}");
-                    assert_eq!(
-                        (hazard.earlier.stream, hazard.later.stream),
-                        (s1.id(), s2.id()),
-                        "{case}"
-                    );
+                    assert_eq!((hazard.earlier.stream, hazard.later.stream), (s1.id(), s2.id()), "{case}");
                     assert!(
-                        hazard.later.at.file().ends_with("streams.rs")
-                            || hazard.later.at.file().ends_with("mod.rs")
+                        hazard.later.at.file().ends_with("streams.rs") || hazard.later.at.file().ends_with("mod.rs")
                     );
                 }
             }
@@ -279,10 +253,7 @@ fn write_over(gate: Option<&Gate>, x: &mut Tensor, y: &Tensor) -> Result<()> {
         // In front of it on the same stream.
         gate.affine(y, 1.0)?;
     }
-    Launch::new(Over)
-        .input(y)
-        .output(x, [1, usize::MAX])
-        .submit()
+    Launch::new(Over).input(y).output(x, [1, usize::MAX]).submit()
 }
 
 #[test]
@@ -298,10 +269,7 @@ fn halves_of_a_tensor_do_not_conflict() -> Result<()> {
         let _on = s2.enter();
         affine_(&mut high, 10.0)?;
     }
-    assert!(
-        soon(|| s2.is_complete().unwrap()),
-        "the second half does not wait for the first"
-    );
+    assert!(soon(|| s2.is_complete().unwrap()), "the second half does not wait for the first");
     gate.open();
     assert_eq!(x.to_vec::<f32>()?, [3.0, 5.0, 31.0, 41.0]);
     assert_eq!(device.stats().hazards, 0);
@@ -318,14 +286,8 @@ fn waiting_for_what_was_never_recorded_orders_nothing_and_is_said() -> Result<()
     assert!(event.is_complete()?);
     s.wait_stream(&s)?;
     let said = device.diagnostics();
-    assert!(
-        matches!(said[0], Diagnostic::WaitForUnrecorded { .. }),
-        "{said:?}"
-    );
-    assert!(
-        matches!(said[1], Diagnostic::WaitForItself { .. }),
-        "{said:?}"
-    );
+    assert!(matches!(said[0], Diagnostic::WaitForUnrecorded { .. }), "{said:?}");
+    assert!(matches!(said[1], Diagnostic::WaitForItself { .. }), "{said:?}");
     assert!(said[0].to_string().contains("streams.rs"));
     Ok(())
 }
@@ -336,10 +298,7 @@ fn the_time_between_events() -> Result<()> {
     let other = Device::open("host")?;
     let s = device.new_stream()?;
     let (start, end) = (Event::with_timing(&device), Event::with_timing(&device));
-    assert!(matches!(
-        start.elapsed_ms(&end),
-        Err(Error::EventNotRecorded { which: "start" })
-    ));
+    assert!(matches!(start.elapsed_ms(&end), Err(Error::EventNotRecorded { which: "start" })));
     start.record(&s)?;
     assert!(matches!(
         start.elapsed_ms(&end),
@@ -352,24 +311,15 @@ fn the_time_between_events() -> Result<()> {
     }
     end.record(&s)?;
     start.synchronize()?;
-    assert!(matches!(
-        start.elapsed_ms(&end),
-        Err(Error::EventNotComplete { which: "end" })
-    ));
+    assert!(matches!(start.elapsed_ms(&end), Err(Error::EventNotComplete { which: "end" })));
     gate.open();
     end.synchronize()?;
     assert!(start.elapsed_ms(&end)? > 0.0);
     assert!(end.elapsed_ms(&start)? < 0.0);
     assert_eq!(start.elapsed_ms(&start)?, 0.0);
     let untimed = s.record_event()?;
-    assert!(matches!(
-        start.elapsed_ms(&untimed),
-        Err(Error::EventTimingOff { which: "end" })
-    ));
-    assert!(matches!(
-        start.elapsed_ms(&Event::with_timing(&other)),
-        Err(Error::DeviceMismatch { .. })
-    ));
+    assert!(matches!(start.elapsed_ms(&untimed), Err(Error::EventTimingOff { which: "end" })));
+    assert!(matches!(start.elapsed_ms(&Event::with_timing(&other)), Err(Error::DeviceMismatch { .. })));
     Ok(())
 }
 
@@ -378,10 +328,7 @@ fn events_across_devices() -> Result<()> {
     let (d1, d2) = (device(), device());
     let (s1, s2) = (d1.new_stream()?, d2.new_stream()?);
     let error = Event::new(&d1).record(&s2).unwrap_err().to_string();
-    assert!(
-        error.contains("the event") && error.contains("the stream"),
-        "{error}"
-    );
+    assert!(error.contains("the event") && error.contains("the stream"), "{error}");
     let gate = Gate::new();
     {
         let _on = s1.enter();
@@ -405,10 +352,7 @@ fn events_across_devices() -> Result<()> {
     let error = affine(&x, 1.0).unwrap_err().to_string();
     assert!(error.contains("operands of one launch"), "{error}");
     let error = affine_(&mut x, 1.0).unwrap_err().to_string();
-    assert!(
-        error.contains("its operands") && error.contains("the current stream"),
-        "{error}"
-    );
+    assert!(error.contains("its operands") && error.contains("the current stream"), "{error}");
     Ok(())
 }
 
@@ -423,29 +367,18 @@ fn a_host_function_is_in_stream_order() -> Result<()> {
     let inner = device.clone();
     s.launch_host(move || {
         let refused = matches!(inner.synchronize(), Err(Error::CalledFromStream { .. }))
-            && matches!(
-                inner.default_stream().record_event(),
-                Err(Error::CalledFromStream { .. })
-            );
+            && matches!(inner.default_stream().record_event(), Err(Error::CalledFromStream { .. }));
         sender.send(refused)?;
         Ok(())
     })?;
-    assert!(
-        receiver.recv_timeout(A_WHILE).is_err(),
-        "it runs after the gated kernel"
-    );
+    assert!(receiver.recv_timeout(A_WHILE).is_err(), "it runs after the gated kernel");
     gate.open();
-    assert!(
-        receiver.recv().unwrap(),
-        "blocking calls from inside are errors, not deadlocks"
-    );
+    assert!(receiver.recv().unwrap(), "blocking calls from inside are errors, not deadlocks");
     s.synchronize()?;
     s.launch_host(|| panic!("in a callback"))?;
     let error = s.synchronize().unwrap_err().to_string();
     assert!(
-        error.contains("host function")
-            && error.contains("in a callback")
-            && error.contains("streams.rs"),
+        error.contains("host function") && error.contains("in a callback") && error.contains("streams.rs"),
         "{error}"
     );
     s.synchronize()?;
@@ -458,16 +391,7 @@ fn streams_run_out_and_come_back() -> Result<()> {
     let device = Device::open("host,streams=4,workers=1")?;
     let s: Vec<_> = (0..3).map(|_| device.new_stream()).collect::<Result<_>>()?;
     let error = device.new_stream().unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::StreamsExhausted {
-                in_use: 4,
-                capacity: 4
-            }
-        ),
-        "{error}"
-    );
+    assert!(matches!(error, Error::StreamsExhausted { in_use: 4, capacity: 4 }), "{error}");
     assert!(device.named_stream("x").is_err());
     let y = {
         let _on = s[1].enter();
@@ -494,17 +418,8 @@ fn handles_can_be_dropped_in_any_order_with_work_pending() -> Result<()> {
         drop(on);
         let (sender, receiver) = std::sync::mpsc::channel();
         stream.launch_host(move || Ok(sender.send(())?))?;
-        let mut things: Vec<Box<dyn std::any::Any>> =
-            vec![Box::new(device), Box::new(stream), Box::new((x, y, event))];
-        for i in [
-            [0, 0, 0],
-            [1, 0, 0],
-            [2, 0, 0],
-            [0, 1, 0],
-            [1, 1, 0],
-            [2, 1, 0],
-        ][order]
-        {
+        let mut things: Vec<Box<dyn std::any::Any>> = vec![Box::new(device), Box::new(stream), Box::new((x, y, event))];
+        for i in [[0, 0, 0], [1, 0, 0], [2, 0, 0], [0, 1, 0], [1, 1, 0], [2, 1, 0]][order] {
             drop(things.remove(i));
         }
         gate.open();

@@ -61,8 +61,7 @@ pub(crate) struct Stamp(std::sync::atomic::AtomicU64);
 
 impl Stamp {
     pub(crate) fn set(&self, nanoseconds: u64) {
-        self.0
-            .store(nanoseconds.max(1), std::sync::atomic::Ordering::Release);
+        self.0.store(nanoseconds.max(1), std::sync::atomic::Ordering::Release);
     }
 
     /// `None` before the stream reached the position.

@@ -137,9 +137,7 @@ impl<'a, K: Kernel> Launch<'a, K> {
                     )),
                 }
                 if tile.contains(&0) {
-                    self.fail(format!(
-                        "a tile of {tile:?} is empty: write at least 1 row and 1 column"
-                    ));
+                    self.fail(format!("a tile of {tile:?} is empty: write at least 1 row and 1 column"));
                 }
                 info.tile = tile.map(|t| t.max(1));
                 let tiles = info.rows.div_ceil(info.tile[0]) * info.cols.div_ceil(info.tile[1]);
@@ -193,10 +191,7 @@ impl<'a, K: Kernel> Launch<'a, K> {
     }
 
     fn fail(&mut self, reason: String) {
-        let error = Error::Shape {
-            operator: self.kernel.name(),
-            reason,
-        };
+        let error = Error::Shape { operator: self.kernel.name(), reason };
         self.error = self.error.take().or(Some(error));
     }
 
@@ -208,16 +203,7 @@ impl<'a, K: Kernel> Launch<'a, K> {
     /// comes later, to whoever synchronises or uses an output.
     #[track_caller]
     pub fn submit(self) -> Result<()> {
-        let Launch {
-            kernel,
-            inputs,
-            outputs,
-            device,
-            tiles,
-            undeclared,
-            error,
-            ..
-        } = self;
+        let Launch { kernel, inputs, outputs, device, tiles, undeclared, error, .. } = self;
         if let Some(error) = error {
             return Err(error);
         }
@@ -232,16 +218,9 @@ impl<'a, K: Kernel> Launch<'a, K> {
             let granted = site.cores.of(kind);
             let needed = kernel.resident_blocks();
             if needed > granted {
-                return Err(Error::NotEnoughCores {
-                    operator,
-                    kind,
-                    needed,
-                    granted,
-                });
+                return Err(Error::NotEnoughCores { operator, kind, needed, granted });
             }
-            let blocks = granted
-                .min(u32::try_from(tiles).unwrap_or(u32::MAX))
-                .max(needed);
+            let blocks = granted.min(u32::try_from(tiles).unwrap_or(u32::MAX)).max(needed);
             let launched: Arc<Launched> = Arc::new(Launched {
                 operator,
                 kind,
@@ -252,10 +231,11 @@ impl<'a, K: Kernel> Launch<'a, K> {
                 undeclared,
                 inputs,
                 outputs,
-                tracing: site.stream.device().tracing().map(|_| Tracing {
-                    block_line: site.block_line,
-                    ..Tracing::default()
-                }),
+                tracing: site
+                    .stream
+                    .device()
+                    .tracing()
+                    .map(|_| Tracing { block_line: site.block_line, ..Tracing::default() }),
                 next: AtomicUsize::new(0),
                 done: AtomicUsize::new(0),
                 seats: AtomicU32::new(blocks),
@@ -303,34 +283,19 @@ pub(crate) struct Launched<K: ?Sized = dyn Kernel> {
 impl Launched {
     /// What the ledger must know.
     pub(crate) fn touches(&self) -> impl Iterator<Item = Touch<'_>> + Clone {
-        let reads = self.inputs.iter().map(|o| Touch {
-            buffer: o.id,
-            bytes: &o.bytes,
-            write: false,
-        });
-        reads.chain(self.outputs.iter().map(|o| Touch {
-            buffer: o.id,
-            bytes: &o.bytes,
-            write: true,
-        }))
+        let reads = self.inputs.iter().map(|o| Touch { buffer: o.id, bytes: &o.bytes, write: false });
+        reads.chain(self.outputs.iter().map(|o| Touch { buffer: o.id, bytes: &o.bytes, write: true }))
     }
 
     /// Why it must not run: something it reads was never written as it should have been.
     pub(crate) fn poisoned_by(&self) -> Option<Arc<Fault>> {
         let updated = self.outputs.iter().filter(|o| o.access == Access::Update);
-        self.inputs
-            .iter()
-            .chain(updated)
-            .find_map(|o| o.block.poison_of(&o.bytes))
+        self.inputs.iter().chain(updated).find_map(|o| o.block.poison_of(&o.bytes))
     }
 
     /// Takes one of the places for workers; false when `blocks` have joined.
     pub(crate) fn join(&self) -> bool {
-        self.seats
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |seats| {
-                seats.checked_sub(1)
-            })
-            .is_ok()
+        self.seats.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |seats| seats.checked_sub(1)).is_ok()
     }
 
     /// True when more than one worker can share the tiles.
@@ -360,9 +325,7 @@ impl Launched {
             let mut tile = unsafe { Tile::new(index, self.tiles, &self.inputs, &self.outputs) };
             // After a failure the result is not used: the remaining tiles are only counted.
             if index == 0 || self.failure.lock().is_none() {
-                let run = catch_unwind(AssertUnwindSafe(|| {
-                    current::in_stream(|| self.kernel.tile(&mut tile))
-                }));
+                let run = catch_unwind(AssertUnwindSafe(|| current::in_stream(|| self.kernel.tile(&mut tile))));
                 let failure = match run {
                     Ok(Ok(())) => None,
                     Ok(Err(error)) => Some(error.to_string()),
@@ -386,12 +349,7 @@ impl Launched {
                 None
             }
             Some(message) => {
-                let fault = Fault {
-                    operator: self.operator,
-                    stream: self.stream,
-                    launched_at: self.at,
-                    message,
-                };
+                let fault = Fault { operator: self.operator, stream: self.stream, launched_at: self.at, message };
                 let fault = Arc::new(fault);
                 self.poison_outputs(&fault);
                 Some(fault)

@@ -28,13 +28,7 @@ impl<'a> Tile<'a> {
         inputs: &'a [OperandInfo],
         outputs: &'a [OperandInfo],
     ) -> Self {
-        Tile {
-            index,
-            count,
-            inputs,
-            outputs,
-            taken: 0,
-        }
+        Tile { index, count, inputs, outputs, taken: 0 }
     }
 
     /// Which tile it is, from 0.
@@ -61,11 +55,7 @@ impl<'a> Tile<'a> {
             // aligned to 64 bytes and offsets are whole elements), and is not written meanwhile: `Tile::new`.
             unsafe { std::slice::from_raw_parts(operand.pointer().cast::<T>(), operand.extent) }
         };
-        Ok(Input {
-            data,
-            shape: &operand.shape,
-            strides: &operand.strides,
-        })
+        Ok(Input { data, shape: &operand.shape, strides: &operand.strides })
     }
 
     /// This tile's piece of output `i`, in the order of the calls of [`output`](super::Launch::output) and
@@ -85,36 +75,17 @@ impl<'a> Tile<'a> {
         }
         self.taken |= bit;
         let grid_cols = operand.cols.div_ceil(operand.tile[1]).max(1);
-        let (r, c) = (
-            self.index / grid_cols * operand.tile[0],
-            self.index % grid_cols * operand.tile[1],
-        );
+        let (r, c) = (self.index / grid_cols * operand.tile[0], self.index % grid_cols * operand.tile[1]);
         let rows = r.min(operand.rows)..(r + operand.tile[0]).min(operand.rows);
         let cols = c.min(operand.cols)..(c + operand.tile[1]).min(operand.cols);
         // SAFETY: `rows.start` and `cols.start` are at most the operand's own sizes, so the pointer stays in the block or
         // one past its end.
-        let start = unsafe {
-            operand
-                .pointer()
-                .cast::<T>()
-                .add(rows.start * operand.row_stride + cols.start)
-        };
-        Ok(Output {
-            start,
-            row_stride: operand.row_stride,
-            rows,
-            cols,
-            all_cols: operand.cols,
-            tile: PhantomData,
-        })
+        let start = unsafe { operand.pointer().cast::<T>().add(rows.start * operand.row_stride + cols.start) };
+        Ok(Output { start, row_stride: operand.row_stride, rows, cols, all_cols: operand.cols, tile: PhantomData })
     }
 }
 
-fn find<'a, T: Element>(
-    operands: &'a [OperandInfo],
-    i: usize,
-    what: &'static str,
-) -> Result<&'a OperandInfo, Error> {
+fn find<'a, T: Element>(operands: &'a [OperandInfo], i: usize, what: &'static str) -> Result<&'a OperandInfo, Error> {
     let Some(operand) = operands.get(i) else {
         return Err(Error::Shape {
             operator: what,
@@ -123,11 +94,7 @@ fn find<'a, T: Element>(
     };
     debug_assert!(operand.access != Access::Read || what == "input");
     if operand.dtype != T::DTYPE {
-        return Err(Error::DType {
-            operator: what,
-            expected: T::DTYPE.name().to_owned(),
-            found: operand.dtype,
-        });
+        return Err(Error::DType { operator: what, expected: T::DTYPE.name().to_owned(), found: operand.dtype });
     }
     Ok(operand)
 }
@@ -166,10 +133,7 @@ impl<'a, T> Input<'a, T> {
         }
         Err(Error::Shape {
             operator: "input",
-            reason: format!(
-                "a view of shape {:?} that is not contiguous; index `data` with `strides`",
-                self.shape
-            ),
+            reason: format!("a view of shape {:?} that is not contiguous; index `data` with `strides`", self.shape),
         })
     }
 
@@ -179,17 +143,12 @@ impl<'a, T> Input<'a, T> {
     /// [`Error::Shape`] when there is no such row or its elements do not lie one after the other.
     pub fn row(&self, i: usize) -> Result<&'a [T], Error> {
         match shape::rows(self.shape, self.strides) {
-            Some((rows, cols, stride)) if i < rows => Ok(if cols == 0 {
-                &[]
-            } else {
-                &self.data[i * stride..][..cols]
-            }),
+            Some((rows, cols, stride)) if i < rows => {
+                Ok(if cols == 0 { &[] } else { &self.data[i * stride..][..cols] })
+            }
             _ => Err(Error::Shape {
                 operator: "input",
-                reason: format!(
-                    "no row {i} in a view of shape {:?} with strides {:?}",
-                    self.shape, self.strides
-                ),
+                reason: format!("no row {i} in a view of shape {:?} with strides {:?}", self.shape, self.strides),
             }),
         }
     }
@@ -228,15 +187,9 @@ impl<T> Output<'_, T> {
     /// # Panics
     /// When the piece has fewer rows.
     pub fn row_mut(&mut self, i: usize) -> &mut [T] {
-        assert!(
-            i < self.rows.len(),
-            "row {i} of a piece of {} rows",
-            self.rows.len()
-        );
+        assert!(i < self.rows.len(), "row {i} of a piece of {} rows", self.rows.len());
         // SAFETY: row `i` of the piece lies in the output, no other piece holds it, and `&mut self` lends it once.
-        unsafe {
-            std::slice::from_raw_parts_mut(self.start.add(i * self.row_stride), self.cols.len())
-        }
+        unsafe { std::slice::from_raw_parts_mut(self.start.add(i * self.row_stride), self.cols.len()) }
     }
 
     /// The whole piece as one slice, when its rows lie one after the other.
@@ -247,10 +200,7 @@ impl<T> Output<'_, T> {
         if self.rows.len() > 1 && self.row_stride != self.cols.len() {
             return Err(Error::Shape {
                 operator: "output",
-                reason: format!(
-                    "a piece of columns {:?} of {} is not one slice",
-                    self.cols, self.all_cols
-                ),
+                reason: format!("a piece of columns {:?} of {} is not one slice", self.cols, self.all_cols),
             });
         }
         let len = self.rows.len() * self.cols.len();

@@ -8,6 +8,10 @@ pub trait Ops: Operand {}
 impl<T: Operand + ?Sized> Ops for T {}
 
 /// .
-pub fn copy(_x: &impl Operand) -> Result<Tensor> { unimplemented!() }
+pub fn copy(_x: &impl Operand) -> Result<Tensor> {
+    unimplemented!()
+}
 /// .
-pub fn fill_zero(_x: &mut Tensor) -> Result<()> { unimplemented!() }
+pub fn fill_zero(_x: &mut Tensor) -> Result<()> {
+    unimplemented!()
+}

@@ -40,8 +40,7 @@ impl Tensor {
             });
         }
         let bytes = std::mem::size_of_val(data);
-        let buffer =
-            current::with_stream(|stream| Buffer::from_host(stream.device(), data, bytes))?;
+        let buffer = current::with_stream(|stream| Buffer::from_host(stream.device(), data, bytes))?;
         Ok(Tensor::over(buffer, shape, T::DTYPE))
     }
 
@@ -62,23 +61,14 @@ impl Tensor {
     /// [`Error::Shape`] when the shape does not fit in memory, [`Error::OutOfMemory`].
     pub fn empty(shape: &[usize], dtype: DType) -> Result<Tensor> {
         let Some(count) = shape::count(shape) else {
-            return Err(Error::Shape {
-                operator: "empty",
-                reason: format!("shape {shape:?} does not fit in memory"),
-            });
+            return Err(Error::Shape { operator: "empty", reason: format!("shape {shape:?} does not fit in memory") });
         };
-        let buffer =
-            current::with_stream(|stream| Buffer::on_stream(stream, count * dtype.size()))?;
+        let buffer = current::with_stream(|stream| Buffer::on_stream(stream, count * dtype.size()))?;
         Ok(Tensor::over(buffer, shape, dtype))
     }
 
     fn over(buffer: Buffer, shape: &[usize], dtype: DType) -> Tensor {
-        Tensor {
-            buffer: Arc::new(buffer),
-            dtype,
-            shape: Dims::from_slice(shape),
-            strides: shape::row_major(shape),
-        }
+        Tensor { buffer: Arc::new(buffer), dtype, shape: Dims::from_slice(shape), strides: shape::row_major(shape) }
     }
 
     /// Sizes, one a dimension.
@@ -121,10 +111,7 @@ impl Tensor {
         if Arc::get_mut(&mut self.buffer).is_none() {
             *self = crate::ops::copy(&self.view())?;
         }
-        Ok(ViewMut {
-            part: Tensor::view(self),
-            tensor: PhantomData,
-        })
+        Ok(ViewMut { part: Tensor::view(self), tensor: PhantomData })
     }
 
     /// A range of dimension 0; see [`View::slice`].
@@ -142,10 +129,7 @@ impl Tensor {
     #[track_caller]
     pub fn slice_mut(&mut self, range: impl std::ops::RangeBounds<usize>) -> Result<ViewMut<'_>> {
         let part = self.view_mut()?.part.slice(range)?;
-        Ok(ViewMut {
-            part,
-            tensor: PhantomData,
-        })
+        Ok(ViewMut { part, tensor: PhantomData })
     }
 
     /// `len` places of dimension `axis`; see [`View::narrow`].
@@ -178,12 +162,7 @@ impl Tensor {
     /// [`Error::Shape`] when the number of elements differs.
     pub fn reshape(&self, to: &[usize]) -> Result<Tensor> {
         let shape = reshaped(&self.shape, to)?;
-        Ok(Tensor {
-            buffer: self.buffer.clone(),
-            dtype: self.dtype,
-            strides: shape::row_major(to),
-            shape,
-        })
+        Ok(Tensor { buffer: self.buffer.clone(), dtype: self.dtype, strides: shape::row_major(to), shape })
     }
 
     /// Two views: the first `n` rows, and the rest.

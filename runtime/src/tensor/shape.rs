@@ -40,11 +40,7 @@ pub(crate) fn extent(shape: &[usize], strides: &[usize]) -> usize {
     if shape.contains(&0) {
         return 0;
     }
-    1 + shape
-        .iter()
-        .zip(strides)
-        .map(|(&d, &s)| (d - 1) * s)
-        .sum::<usize>()
+    1 + shape.iter().zip(strides).map(|(&d, &s)| (d - 1) * s).sum::<usize>()
 }
 
 /// The shape as rows of one length with one distance between them: `(rows, cols, row stride)`, where the columns are

@@ -67,10 +67,7 @@ impl Operand for ViewMut<'_> {
 
 impl OperandMut for ViewMut<'_> {
     fn view_mut(&mut self) -> Result<ViewMut<'_>> {
-        Ok(ViewMut {
-            part: self.part.clone(),
-            tensor: PhantomData,
-        })
+        Ok(ViewMut { part: self.part.clone(), tensor: PhantomData })
     }
 }
 
@@ -141,10 +138,7 @@ impl<'a> View<'a> {
         if size.is_none() || start.checked_add(len).is_none_or(|end| Some(end) > size) {
             return Err(Error::Shape {
                 operator: "narrow",
-                reason: format!(
-                    "no places {start}..{start}+{len} in dimension {axis} of shape {:?}",
-                    self.shape()
-                ),
+                reason: format!("no places {start}..{start}+{len} in dimension {axis} of shape {:?}", self.shape()),
             });
         }
         let mut part = self.clone();
@@ -160,10 +154,7 @@ impl<'a> View<'a> {
     pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<View<'a>> {
         let (start, end) = bounds(range, self.shape.first().copied().unwrap_or(0));
         if start > end {
-            return Err(Error::Shape {
-                operator: "slice",
-                reason: format!("the range {start}..{end} is reversed"),
-            });
+            return Err(Error::Shape { operator: "slice", reason: format!("the range {start}..{end} is reversed") });
         }
         self.narrow(0, start, end - start)
     }
@@ -209,10 +200,7 @@ impl<'a> View<'a> {
         if !self.is_contiguous() {
             return Err(Error::Shape {
                 operator: "reshape",
-                reason: format!(
-                    "a view of shape {:?} that is not contiguous; call `contiguous` first",
-                    self.shape()
-                ),
+                reason: format!("a view of shape {:?} that is not contiguous; call `contiguous` first", self.shape()),
             });
         }
         let mut part = self.clone();
@@ -244,13 +232,7 @@ impl<'a> View<'a> {
             let mut out = Vec::with_capacity(self.numel());
             let mut at: Dims = SmallVec::from_elem(0, self.shape.len());
             for _ in 0..self.numel() {
-                out.push(
-                    data[at
-                        .iter()
-                        .zip(&self.strides)
-                        .map(|(i, s)| i * s)
-                        .sum::<usize>()],
-                );
+                out.push(data[at.iter().zip(&self.strides).map(|(i, s)| i * s).sum::<usize>()]);
                 for axis in (0..at.len()).rev() {
                     at[axis] += 1;
                     if at[axis] < self.shape[axis] {
@@ -267,11 +249,7 @@ impl<'a> View<'a> {
         if self.dtype == T::DTYPE {
             return Ok(());
         }
-        Err(Error::DType {
-            operator,
-            expected: T::DTYPE.name().to_owned(),
-            found: self.dtype,
-        })
+        Err(Error::DType { operator, expected: T::DTYPE.name().to_owned(), found: self.dtype })
     }
 
     /// The bytes from the first to the last element.
@@ -302,10 +280,7 @@ impl<'a> ViewMut<'a> {
     /// # Errors
     /// [`Error::Shape`] when there are fewer rows.
     pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<ViewMut<'_>> {
-        Ok(ViewMut {
-            part: self.part.slice(range)?,
-            tensor: PhantomData,
-        })
+        Ok(ViewMut { part: self.part.slice(range)?, tensor: PhantomData })
     }
 
     /// `len` places of dimension `axis`, from `start`, to be written.
@@ -313,10 +288,7 @@ impl<'a> ViewMut<'a> {
     /// # Errors
     /// [`Error::Shape`] when the dimension does not exist or has fewer places.
     pub fn narrow_mut(&mut self, axis: usize, start: usize, len: usize) -> Result<ViewMut<'_>> {
-        Ok(ViewMut {
-            part: self.part.narrow(axis, start, len)?,
-            tensor: PhantomData,
-        })
+        Ok(ViewMut { part: self.part.narrow(axis, start, len)?, tensor: PhantomData })
     }
 
     /// Two views that can be written at the same time, also on two streams: the first `n` rows, and the rest.
@@ -325,16 +297,7 @@ impl<'a> ViewMut<'a> {
     /// [`Error::Shape`] when there are fewer rows.
     pub fn split_at_mut(self, n: usize) -> Result<(ViewMut<'a>, ViewMut<'a>)> {
         let (head, tail) = self.part.split_at(n)?;
-        Ok((
-            ViewMut {
-                part: head,
-                tensor: PhantomData,
-            },
-            ViewMut {
-                part: tail,
-                tensor: PhantomData,
-            },
-        ))
+        Ok((ViewMut { part: head, tensor: PhantomData }, ViewMut { part: tail, tensor: PhantomData }))
     }
 
     /// The elements on the host, in row-major order; see [`View::to_vec`].

@@ -88,11 +88,7 @@ impl Affine {
 
 impl Kernel for Affine {
     fn name(&self) -> &'static str {
-        if self.gate.is_some() {
-            "GatedAffine"
-        } else {
-            "Affine"
-        }
+        if self.gate.is_some() { "GatedAffine" } else { "Affine" }
     }
     fn kind(&self) -> CoreKind {
         CoreKind::Vector
@@ -107,10 +103,7 @@ impl Kernel for Affine {
                     *y = x * self.factor + 1.0;
                 }
             }
-            Err(_) => y
-                .as_mut_slice()?
-                .iter_mut()
-                .for_each(|y| *y = *y * self.factor + 1.0),
+            Err(_) => y.as_mut_slice()?.iter_mut().for_each(|y| *y = *y * self.factor + 1.0),
         }
         Ok(())
     }
@@ -118,14 +111,8 @@ impl Kernel for Affine {
 
 fn affine_behind(gate: Option<&Gate>, x: &Tensor, factor: f32) -> Result<Tensor> {
     let mut y = Tensor::empty(x.shape(), DType::F32)?;
-    let kernel = Affine {
-        gate: gate.map(|g| g.0.clone()),
-        factor,
-    };
-    Launch::new(kernel)
-        .input(x)
-        .output(&mut y, [1, usize::MAX])
-        .submit()?;
+    let kernel = Affine { gate: gate.map(|g| g.0.clone()), factor };
+    Launch::new(kernel).input(x).output(&mut y, [1, usize::MAX]).submit()?;
     Ok(y)
 }
 
@@ -137,19 +124,12 @@ pub(crate) fn affine(x: &Tensor, factor: f32) -> Result<Tensor> {
 
 /// `x = x * factor + 1` in place on the current stream.
 pub(crate) fn affine_(x: &mut impl OperandMut, factor: f32) -> Result<()> {
-    Launch::new(Affine { gate: None, factor })
-        .update(x, [1, usize::MAX])
-        .submit()
+    Launch::new(Affine { gate: None, factor }).update(x, [1, usize::MAX]).submit()
 }
 
 /// The same behind a gate.
 pub(crate) fn gated_affine_(gate: &Gate, x: &mut impl OperandMut, factor: f32) -> Result<()> {
-    Launch::new(Affine {
-        gate: Some(gate.0.clone()),
-        factor,
-    })
-    .update(x, [1, usize::MAX])
-    .submit()
+    Launch::new(Affine { gate: Some(gate.0.clone()), factor }).update(x, [1, usize::MAX]).submit()
 }
 
 /// `z = x - 2 y` on the current stream: order and operands show in the result.
@@ -166,9 +146,7 @@ pub(crate) fn combine(x: &Tensor, y: &Tensor) -> Result<Tensor> {
             let (x, y) = (tile.input::<f32>(0)?, tile.input::<f32>(1)?);
             let mut z = tile.output::<f32>(0)?;
             let range = z.range();
-            let pairs = x.as_slice()?[range.clone()]
-                .iter()
-                .zip(&y.as_slice()?[range]);
+            let pairs = x.as_slice()?[range.clone()].iter().zip(&y.as_slice()?[range]);
             for (z, (x, y)) in z.as_mut_slice()?.iter_mut().zip(pairs) {
                 *z = x - 2.0 * y;
             }
@@ -176,11 +154,7 @@ pub(crate) fn combine(x: &Tensor, y: &Tensor) -> Result<Tensor> {
         }
     }
     let mut z = Tensor::empty(x.shape(), DType::F32)?;
-    Launch::new(Combine)
-        .input(x)
-        .input(y)
-        .output(&mut z, [1, usize::MAX])
-        .submit()?;
+    Launch::new(Combine).input(x).input(y).output(&mut z, [1, usize::MAX]).submit()?;
     Ok(z)
 }
 
@@ -203,10 +177,7 @@ pub(crate) fn fail(x: &Tensor, how: Failure) -> Result<Tensor> {
         }
     }
     let mut y = Tensor::empty(x.shape(), DType::F32)?;
-    Launch::new(Fail(how))
-        .input(x)
-        .output(&mut y, [1, usize::MAX])
-        .submit()?;
+    Launch::new(Fail(how)).input(x).output(&mut y, [1, usize::MAX]).submit()?;
     Ok(y)
 }
 

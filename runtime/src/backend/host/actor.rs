@@ -59,10 +59,7 @@ impl Actor {
     pub(super) fn new(stream: u32) -> Actor {
         Actor {
             stream,
-            queue: Mutex::new(Queue {
-                ops: VecDeque::new(),
-                state: State::Idle,
-            }),
+            queue: Mutex::new(Queue { ops: VecDeque::new(), state: State::Idle }),
             batch: Mutex::default(),
             shared: Mutex::default(),
             timeline: Timeline::default(),
@@ -113,10 +110,7 @@ impl Actor {
                 _ => Help::None,
             },
             State::Blocked => {
-                let next = self
-                    .batch
-                    .try_lock()
-                    .and_then(|b| b.front().and_then(|op| op.waits.last().cloned()));
+                let next = self.batch.try_lock().and_then(|b| b.front().and_then(|op| op.waits.last().cloned()));
                 next.map_or(Help::None, Help::Other)
             }
             _ => Help::None,
@@ -278,10 +272,7 @@ impl Actor {
 
     /// The position of what is running.
     fn next(&self) -> Mark {
-        Mark {
-            stream: self.stream,
-            position: self.timeline.reached() + 1,
-        }
+        Mark { stream: self.stream, position: self.timeline.reached() + 1 }
     }
 
     fn advance(&self, host: &Arc<Host>) {

@@ -39,9 +39,7 @@ impl Host {
         });
         for i in 0..workers {
             let mine = host.clone();
-            let thread = std::thread::Builder::new()
-                .name(format!("multicore-{i}"))
-                .spawn(move || Pool::work(&mine));
+            let thread = std::thread::Builder::new().name(format!("multicore-{i}")).spawn(move || Pool::work(&mine));
             if let Err(error) = thread {
                 host.close();
                 return Err(Error::DeviceSpec {
@@ -63,10 +61,7 @@ impl Host {
     }
 
     fn is_idle(&self) -> bool {
-        self.streams
-            .iter()
-            .filter_map(OnceLock::get)
-            .all(|actor| actor.is_idle())
+        self.streams.iter().filter_map(OnceLock::get).all(|actor| actor.is_idle())
     }
 
     fn wake(&self, waker: Waker) {
@@ -126,9 +121,7 @@ impl Backend for Host {
     }
 
     fn completed(&self, stream: u32) -> u64 {
-        self.streams[stream as usize]
-            .get()
-            .map_or(0, |actor| actor.timeline.reached())
+        self.streams[stream as usize].get().map_or(0, |actor| actor.timeline.reached())
     }
 
     fn synchronize(self: Arc<Self>, mark: Mark) {
@@ -148,10 +141,7 @@ impl Backend for Host {
                 return;
             }
             let thread = std::thread::current();
-            timeline.watch(
-                mark.position,
-                Waker::Call(Box::new(move || thread.unpark())),
-            );
+            timeline.watch(mark.position, Waker::Call(Box::new(move || thread.unpark())));
             while timeline.reached() < mark.position && !self.help(mark) {
                 std::thread::park();
             }
