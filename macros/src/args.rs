@@ -1,7 +1,7 @@
 //! The arguments of `#[multicore(..)]`.
 //!
-//! In: the tokens between the parentheses. Out: [`Args`], and an error for each argument that is not understood; what was
-//! understood is kept, so that the function itself is still checked.
+//! In: the tokens between the parentheses. Out: [`Args`], and an error for each argument that is not understood; what
+//! was understood is kept, so that the function itself is still checked.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::ext::IdentExt;
@@ -29,7 +29,10 @@ pub(crate) struct Args {
 impl Default for Args {
     fn default() -> Self {
         let runtime = Ident::new("multicore", Span::call_site());
-        let krate = Path { leading_colon: Some(Default::default()), segments: std::iter::once(syn::PathSegment::from(runtime)).collect() };
+        let krate = Path {
+            leading_colon: Some(Default::default()),
+            segments: std::iter::once(syn::PathSegment::from(runtime)).collect(),
+        };
         Args { streams: Vec::new(), serial: false, explain: false, krate }
     }
 }
@@ -84,12 +87,20 @@ impl Args {
     }
 
     fn streams(&mut self, key: &Ident, input: ParseStream<'_>) -> syn::Result<()> {
+        const NAMES: &str = "`streams` takes names: write `streams(a, b)`";
         if !input.peek(token::Paren) {
-            return Err(syn::Error::new(key.span(), "`streams` takes names: write `streams(a, b)`"));
+            return Err(syn::Error::new(key.span(), NAMES));
         }
         let content;
         parenthesized!(content in input);
-        let names = Punctuated::<Ident, Token![,]>::parse_terminated(&content)?;
+        let names = match Punctuated::<Ident, Token![,]>::parse_terminated(&content) {
+            Ok(names) => names,
+            Err(_) => {
+                let error = syn::Error::new(content.span(), NAMES);
+                content.parse::<TokenStream>()?;
+                return Err(error);
+            }
+        };
         if names.is_empty() {
             let text = "`streams()` declares no stream\nhelp: write `streams(a, b)`, or leave it out";
             return Err(syn::Error::new(key.span(), text));

@@ -6,8 +6,8 @@ use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::visit::{self, Visit};
 use syn::{
-    Arm, Attribute, ExprAsync, ExprAwait, ExprClosure, ExprConst, Ident, ImplItemFn, ItemConst, ItemFn, ItemStatic, Macro, ReturnType, Signature, Stmt,
-    TraitItemFn, Type,
+    Arm, Attribute, Expr, ExprAsync, ExprAwait, ExprClosure, ExprConst, Ident, ImplItemFn, ItemConst, ItemFn,
+    ItemStatic, Macro, ReturnType, Signature, Stmt, TraitItemFn, Type,
 };
 
 use crate::args::Args;
@@ -29,16 +29,24 @@ fn signature(signature: &Signature, diagnostics: &mut Diagnostics) {
     if let Some(keyword) = &signature.asyncness {
         diagnostics.error(
             keyword.span,
-            "async functions are not supported: a cancelled call would leave the device using its buffers\nhelp: make it a plain `fn`, and call it from the async one",
+            "async functions are not supported: a cancelled call would leave the device using its buffers\n\
+                help: make it a plain `fn`, and call it from the async one",
         );
     }
     if let Some(keyword) = &signature.constness {
-        diagnostics.error(keyword.span, "`#[multicore]` functions run device work and cannot be `const`\nhelp: leave `const` out");
+        diagnostics.error(
+            keyword.span,
+            "`#[multicore]` functions run device work and cannot be `const`\nhelp: leave `const` out",
+        );
     }
-    if let Some(abi) = signature.abi.as_ref().filter(|abi| abi.name.as_ref().is_none_or(|name| name.value() != "Rust")) {
+    if let Some(abi) = signature.abi.as_ref().filter(|abi| abi.name.as_ref().is_none_or(|name| name.value() != "Rust"))
+    {
         diagnostics.error_on(
             abi,
-            format!("`extern` functions are not supported: a panic may not unwind through them\nhelp: make `{name}` a plain `fn`, and call it from the `extern` one"),
+            format!(
+                "`extern` functions are not supported: a panic may not unwind through them\n\
+                help: make `{name}` a plain `fn`, and call it from the `extern` one"
+            ),
         );
     }
     if !may_be_result(&signature.output) {
@@ -46,8 +54,7 @@ fn signature(signature: &Signature, diagnostics: &mut Diagnostics) {
         match &signature.output {
             ReturnType::Default => diagnostics.error(name.span(), format!("{fact}\nhelp: write `-> Result<()>`")),
             ReturnType::Type(_, written) => {
-                let help = written.to_token_stream();
-                diagnostics.error_on(written, format!("{fact}\nhelp: write `-> Result<{help}>`"));
+                diagnostics.error_on(written, format!("{fact}\nhelp: put it into a `Result<..>`"));
             }
         }
     }
@@ -56,13 +63,15 @@ fn signature(signature: &Signature, diagnostics: &mut Diagnostics) {
 /// Can this be a `Result`? Only what surely cannot is refused: an alias may have any name.
 pub(crate) fn may_be_result(output: &ReturnType) -> bool {
     const OTHERS: [&str; 19] = [
-        "bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128", "usize", "String", "Vec",
-        "Option",
+        "bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128",
+        "usize", "String", "Vec", "Option",
     ];
     match output {
         ReturnType::Default => false,
         ReturnType::Type(_, written) => match &**written {
-            Type::Path(path) => path.path.segments.last().is_none_or(|last| !OTHERS.iter().any(|other| last.ident == other)),
+            Type::Path(path) => {
+                path.path.segments.last().is_none_or(|last| !OTHERS.iter().any(|other| last.ident == other))
+            }
             Type::Group(_) | Type::Paren(_) | Type::Macro(_) | Type::Verbatim(_) => true,
             _ => false,
         },
@@ -108,26 +117,38 @@ impl Body<'_> {
     fn stream(&mut self, block: &StreamBlock) {
         let text = match &self.scope {
             Scope::Function => return self.block(block),
-            Scope::Closure => "`stream!` cannot be used in a closure, which may run later, often or never\nhelp: put the closure inside the block".to_owned(),
-            Scope::Async => "`stream!` cannot be used in an `async` block, which may be cancelled while the device uses its buffers".to_owned(),
+            Scope::Closure => "`stream!` cannot be used in a closure, which may run later, often or never\n\
+                help: put the closure inside the block"
+                .to_owned(),
+            Scope::Async => {
+                "`stream!` cannot be used in an `async` block, which may be cancelled while the device uses its buffers"
+                    .to_owned()
+            }
             Scope::Const(what) => format!("`stream!` cannot be used in {what}, which is evaluated by the compiler"),
-            Scope::Nested(name) => format!("`stream!` stands in the function `{name}`, which is not `#[multicore]`\nhelp: put `#[multicore]` on `{name}`"),
+            Scope::Nested(name) => format!(
+                "`stream!` stands in the function `{name}`, which is not `#[multicore]`\n\
+                help: put `#[multicore]` on `{name}`"
+            ),
         };
         self.diagnostics.error(block.span, text);
     }
 
     fn block(&mut self, block: &StreamBlock) {
         for header in [&block.cube, &block.vector].into_iter().flatten().chain([&block.stream]) {
-            if let Some(inner) = stream_in(header.to_token_stream()) {
-                self.diagnostics.error(inner.span(), "cannot analyse `stream!` in the header of another; bind it with `let` first");
+            for inner in streams_in(header.to_token_stream()) {
+                self.diagnostics
+                    .error(inner.span(), "cannot analyse `stream!` in the header of another; bind it with `let` first");
             }
         }
         for value in &block.after {
-            let name = value.to_token_stream();
-            if name.to_string() == block.stream.to_token_stream().to_string() {
-                let text = format!("`after({name})` has no effect on stream `{name}`\nhelp: leave it out, or name a value that another stream produces");
+            let name = place(value);
+            if name == place(&block.stream) {
+                let text = format!(
+                    "`after({name})` has no effect on stream `{name}`\n\
+                        help: leave it out, or name a value that another stream produces"
+                );
                 self.diagnostics.error_on(value, text);
-            } else if self.args.streams.iter().any(|stream| name.to_string() == stream.to_string()) {
+            } else if self.args.streams.iter().any(|stream| stream == &name) {
                 self.diagnostics.error_on(value, format!("`{name}` is a stream; `after` takes the value to wait for"));
             }
         }
@@ -137,21 +158,23 @@ impl Body<'_> {
         self.in_block = outer;
     }
 
-    /// `#[cfg]` in front of something that has a block in it. Inside a block every `#[cfg]` is refused, so there it need not be looked at.
+    /// `#[cfg]` in front of something that has a block in it. Inside a block every `#[cfg]` is refused, so there it
+    /// need not be looked at.
     fn hidden_block(&mut self, guarded: impl ToTokens) {
         let tokens: Vec<TokenTree> = guarded.to_token_stream().into_iter().collect();
         let attributes = (0..).step_by(2).map_while(|at| Some((at, attribute_at(&tokens, at)?)));
         let cfg = attributes.filter(|(_, attribute)| attribute.name == "cfg").map(|(at, _)| at).next();
         if let Some(at) = cfg
             && !self.in_block
-            && stream_in(tokens.iter().cloned().collect()).is_some()
+            && !streams_in(tokens.iter().cloned().collect()).is_empty()
         {
             self.diagnostics.error_on(tokens[at..at + 2].iter().cloned().collect::<TokenStream>(), CFG);
         }
     }
 }
 
-const CFG: &str = "the analysis cannot see whether `#[cfg]` keeps a `stream!` block\nhelp: put it on the whole function, or use `if cfg!(..)`";
+const CFG: &str = "the analysis cannot see whether `#[cfg]` keeps a `stream!` block\n\
+    help: put it on the whole function, or use `if cfg!(..)`";
 
 impl<'ast> Visit<'ast> for Body<'_> {
     fn visit_macro(&mut self, mac: &'ast Macro) {
@@ -160,8 +183,8 @@ impl<'ast> Visit<'ast> for Body<'_> {
             Some(Err(error)) => self.diagnostics.push(error),
             None if mac.path.segments.last().is_some_and(|last| last.ident == "multicore_fn") => {}
             None => {
-                if let Some(stream) = stream_in(mac.tokens.clone()) {
-                    let name = mac.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
+                let name = mac.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
+                for stream in streams_in(mac.tokens.clone()) {
                     let text = format!("cannot analyse `stream!` inside `{name}!`; bind it with `let` first");
                     self.diagnostics.error(stream.span(), text);
                 }
@@ -177,7 +200,8 @@ impl<'ast> Visit<'ast> for Body<'_> {
 
     fn visit_expr_await(&mut self, awaited: &'ast ExprAwait) {
         if self.in_block && matches!(self.scope, Scope::Function) {
-            let text = "cannot await inside a `stream!` block: the call may be cancelled while the device uses its buffers";
+            let text =
+                "cannot await inside a `stream!` block: the call may be cancelled while the device uses its buffers";
             self.diagnostics.error(awaited.await_token.span, text);
         }
         visit::visit_expr_await(self, awaited);
@@ -233,11 +257,17 @@ pub(crate) fn is(attribute: &Attribute, name: &str) -> bool {
     attribute.path().segments.last().is_some_and(|last| last.ident == name)
 }
 
-/// The first `stream !` in these tokens.
-pub(crate) fn stream_in(tokens: TokenStream) -> Option<Ident> {
+/// The names of all calls of `stream!` in these tokens.
+pub(crate) fn streams_in(tokens: TokenStream) -> Vec<Ident> {
     let list: Vec<TokenTree> = tokens.into_iter().collect();
-    (0..list.len()).find_map(|at| match &list[at] {
-        TokenTree::Group(group) => stream_in(group.stream()),
-        _ => call_at(&list, at).map(|call| call.name),
-    })
+    let streams = (0..list.len()).flat_map(|at| match &list[at] {
+        TokenTree::Group(group) => streams_in(group.stream()),
+        _ => call_at(&list, at).map(|call| call.name).into_iter().collect(),
+    });
+    streams.collect()
+}
+
+/// A place as it is written.
+fn place(place: &Expr) -> String {
+    place.to_token_stream().to_string().replace(' ', "")
 }

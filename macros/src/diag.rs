@@ -1,8 +1,8 @@
 //! What is wrong with the user's code, collected so that one build shows all of it.
 //!
 //! In: a span and a text at a time. Out: `compile_error!` calls. A text is lower case, states the fact and then, after
-//! `help:`, what to write. Where two places are at fault each of them gets the text, numbered `(1/2)` and `(2/2)`, because
-//! a macro cannot attach notes.
+//! `help:`, what to write. Where two places are at fault each of them gets the text, numbered `(1/2)` and `(2/2)`,
+//! because a macro cannot attach notes.
 
 use std::fmt::Display;
 

@@ -1,10 +1,9 @@
 //! One `stream!(STREAM, [cores(..)], [after(..)], [reads(..)], [writes(..)], { .. })` call, read into data.
 //!
-//! In: the macro call as `syn` sees it. Out: a [`StreamBlock`] whose cores are whole numbers above zero where they are literals, and whose
-//! `after`, `reads` and `writes` are places; or every error of the header at once.
+//! In: the macro call as `syn` sees it. Out: a [`StreamBlock`] whose cores are whole numbers above zero where they are
+//! literals, and whose `after`, `reads` and `writes` are places; or every error of the header at once.
 
 use proc_macro2::{Span, TokenStream};
-use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::punctuated::Punctuated;
@@ -14,6 +13,9 @@ use crate::diag::both;
 
 const ITEMS: [&str; 4] = ["cores", "after", "reads", "writes"];
 const NO_BLOCK: &str = "`stream!` needs a block as its last argument: `stream!(s1, { .. })`";
+const UNKNOWN: &str = "unknown item in the header of `stream!`; \
+    expected `cores(..)`, `after(..)`, `reads(..)`, `writes(..)` or the block";
+const CLOSURE: &str = "the block of `stream!` is not a closure; write `{ .. }`";
 const POSITIONAL: &str = "`cores` takes keys: write `cores(cube = 3, vector = 8)`";
 
 /// A block that runs on a stream.
@@ -71,7 +73,7 @@ fn parse(input: ParseStream<'_>, span: Span) -> syn::Result<StreamBlock> {
             // What follows the fault is not looked at, and must not be taken for a fault of its own.
             input.parse::<TokenStream>()?;
             header.errors.extend(outcome.err());
-            Err(header.errors.into_iter().reduce(combined).unwrap_or_else(|| input.error(NO_BLOCK)))
+            Err(header.errors.into_iter().reduce(combined).unwrap_or_else(|| error_at(input, NO_BLOCK)))
         }
     }
 }
@@ -80,13 +82,13 @@ fn block(input: ParseStream<'_>, header: &mut Header) -> syn::Result<(Expr, Vec<
     let stream = stream(input)?;
     loop {
         if input.peek(token::Brace) {
-            return Err(input.error("missing `,` before the block"));
+            return Err(error_at(input, "missing `,` before the block"));
         }
         if !input.is_empty() {
             input.parse::<Token![,]>()?;
         }
         if input.is_empty() {
-            return Err(input.error(NO_BLOCK));
+            return Err(error_at(input, NO_BLOCK));
         }
         if input.peek(token::Brace) || input.peek(Token![#]) {
             break;
@@ -97,10 +99,10 @@ fn block(input: ParseStream<'_>, header: &mut Header) -> syn::Result<(Expr, Vec<
     let block = input.parse()?;
     input.parse::<Option<Token![,]>>()?;
     if input.peek(token::Brace) {
-        return Err(input.error("second block in one `stream!`; make it one block, or write two `stream!`"));
+        return Err(error_at(input, "second block in one `stream!`; make it one block, or write two `stream!`"));
     }
     if !input.is_empty() {
-        return Err(input.error("the block must be the last argument of `stream!`; move this before it"));
+        return Err(error_at(input, "the block must be the last argument of `stream!`; move this before it"));
     }
     Ok((stream, attrs, block))
 }
@@ -108,10 +110,10 @@ fn block(input: ParseStream<'_>, header: &mut Header) -> syn::Result<(Expr, Vec<
 /// The stream, which comes first.
 fn stream(input: ParseStream<'_>) -> syn::Result<Expr> {
     if input.is_empty() {
-        return Err(input.error("`stream!` needs a stream and a block: `stream!(s1, { .. })`"));
+        return Err(error_at(input, "`stream!` needs a stream and a block: `stream!(s1, { .. })`"));
     }
     if input.peek(token::Brace) || item_name(input).is_some() {
-        return Err(input.error("`stream!` needs the stream first: `stream!(s1, .., { .. })`"));
+        return Err(error_at(input, "`stream!` needs the stream first: `stream!(s1, .., { .. })`"));
     }
     // Not `Expr::parse`, which would take `s1 { .. }` for a struct.
     Expr::parse_without_eager_brace(input)
@@ -160,7 +162,7 @@ impl Header {
         }
         while !content.is_empty() {
             if !(content.peek(Ident) && content.peek2(Token![=]) && !content.peek2(Token![==])) {
-                return Err(content.error(POSITIONAL));
+                return Err(error_at(content, POSITIONAL));
             }
             let key: Ident = content.parse()?;
             content.parse::<Token![=]>()?;
@@ -190,34 +192,31 @@ impl Header {
         for (keyword, text) in [
             ("unsafe", "put `unsafe` inside the block: `{ unsafe { .. } }`"),
             ("async", "a `stream!` block cannot be `async`; write `{ .. }`"),
-            ("move", "the block of `stream!` is not a closure; write `{ .. }`"),
+            ("move", CLOSURE),
         ] {
             if input.fork().call(Ident::parse_any).is_ok_and(|name| name == keyword) {
-                return Err(input.error(text));
+                return Err(error_at(input, text));
             }
         }
         let item = Expr::parse_without_eager_brace(input)?;
-        let text = match &item {
-            Expr::Closure(_) => "the block of `stream!` is not a closure; write `{ .. }`".to_owned(),
+        let name = match &item {
+            Expr::Closure(_) => return Err(syn::Error::new_spanned(item, CLOSURE)),
             _ if input.is_empty() => return Err(syn::Error::new_spanned(item, NO_BLOCK)),
-            Expr::Call(call) => unknown_item(&call.func),
-            Expr::Assign(assign) => unknown_item(&assign.left),
-            other => unknown_item(other),
+            Expr::Call(call) => &call.func,
+            Expr::Assign(assign) => &assign.left,
+            other => other,
         };
-        self.errors.push(syn::Error::new_spanned(item, text));
+        self.errors.push(syn::Error::new_spanned(name, UNKNOWN));
         Ok(())
     }
-}
-
-fn unknown_item(name: &Expr) -> String {
-    let name = name.to_token_stream();
-    format!("unknown item `{name}` in the header of `stream!`; expected `cores(..)`, `after(..)`, `reads(..)`, `writes(..)` or the block")
 }
 
 /// The error of a count that can be seen to be wrong; other expressions are checked when they run.
 fn not_a_count(key: &Ident, count: &Expr) -> Option<syn::Error> {
     let whole = match bare(count) {
-        Expr::Lit(ExprLit { lit: Lit::Int(count), .. }) if matches!(count.suffix(), "" | "u32") => count.base10_parse::<u32>().ok(),
+        Expr::Lit(ExprLit { lit: Lit::Int(count), .. }) if matches!(count.suffix(), "" | "u32") => {
+            count.base10_parse::<u32>().ok()
+        }
         Expr::Lit(_) => None,
         Expr::Unary(ExprUnary { op: UnOp::Neg(_), expr, .. }) if matches!(bare(expr), Expr::Lit(_)) => None,
         _ => return None,
@@ -237,7 +236,9 @@ fn not_a_place(item: &Ident, argument: &Expr) -> Option<syn::Error> {
         Expr::Field(field) => return not_a_place(item, &field.base),
         Expr::Reference(_) => format!("`{item}` takes the variable itself; leave out the `&`"),
         Expr::Index(_) => format!("`{item}` takes whole variables; leave out the index"),
-        _ => format!("`{item}` takes variables and their fields, as in `{item}(x, self.kv)`; bind the value with `let` first"),
+        _ => format!(
+            "`{item}` takes variables and their fields, as in `{item}(x, self.kv)`; bind the value with `let` first"
+        ),
     };
     Some(syn::Error::new_spanned(argument, text))
 }
@@ -249,6 +250,11 @@ fn bare(expr: &Expr) -> &Expr {
         Expr::Group(group) => bare(&group.expr),
         other => other,
     }
+}
+
+/// At the next token, or at the closing bracket if there is none.
+fn error_at(input: ParseStream<'_>, text: &str) -> syn::Error {
+    syn::Error::new(input.span(), text)
 }
 
 fn combined(mut all: syn::Error, next: syn::Error) -> syn::Error {

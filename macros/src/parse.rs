@@ -1,7 +1,8 @@
 //! From the tokens of an item to a checked function.
 //!
-//! In: what the attribute was given and what it stands on, in any accepted spelling. Out: a [`Function`] whose body has only canonical
-//! `stream!` calls, each of which [`StreamBlock::from_macro`] reads without an error; or everything that is wrong with it.
+//! In: what the attribute was given and what it stands on, in any accepted spelling. Out: a [`Function`] whose body has
+//! only canonical `stream!` calls, each of which [`StreamBlock::from_macro`] reads without an error; or everything that
+//! is wrong with it.
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::ext::IdentExt;
@@ -47,7 +48,8 @@ pub(crate) fn parse(args: TokenStream, item: TokenStream) -> Result<Function, Di
     }
 }
 
-/// Looks no further than it takes to say that the item is something else; what is wrong inside a function is found later.
+/// Looks no further than it takes to say that the item is something else; what is wrong inside a function is found
+/// later.
 fn is_a_function(input: ParseStream<'_>) -> syn::Result<()> {
     const NOT: &str = "`#[multicore]` can only be used on functions";
     input.call(Attribute::parse_outer)?;
@@ -76,3 +78,6 @@ fn is_a_function(input: ParseStream<'_>) -> syn::Result<()> {
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;

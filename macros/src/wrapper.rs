@@ -1,13 +1,15 @@
-//! `multicore_fn! { .. }`: functions whose blocks may be written `stream!(..) < .. >`, which rustc would not parse anywhere else.
+//! `multicore_fn! { .. }`: functions whose blocks may be written `stream!(..) < .. >`, which rustc would not parse
+//! anywhere else.
 //!
-//! In: functions, or `impl` blocks and traits with methods. Out: the same with canonical blocks under `#[multicore]`, which does the rest.
+//! In: functions, or `impl` blocks and traits with methods. Out: the same with canonical blocks under `#[multicore]`,
+//! which does the rest.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::parse::{ParseStream, Parser};
 use syn::{ImplItem, Item, TraitItem};
 
-use crate::check::stream_in;
+use crate::check::streams_in;
 use crate::diag::Diagnostics;
 use crate::fallback::fallback;
 use crate::normalise::{Attribute, Syntax, attribute_at, normalise};
@@ -17,17 +19,22 @@ pub(crate) fn expand(tokens: TokenStream) -> TokenStream {
     let mut diagnostics = Diagnostics::default();
     let tokens = normalise(tokens, Syntax::Wrapper, &mut diagnostics);
     if tokens.is_empty() {
-        diagnostics.error(Span::call_site(), "`multicore_fn!` needs a function: `multicore_fn! { fn f(..) -> Result<..> { .. } }`");
+        diagnostics.error(
+            Span::call_site(),
+            "`multicore_fn!` needs a function: `multicore_fn! { fn f(..) -> Result<..> { .. } }`",
+        );
     }
     let mut items = match items.parse2(tokens.clone()) {
         Ok(items) => items,
-        // Unless it is due to what was found already, rustc says better what is wrong in there, and editors need the tokens.
+        // Unless it is due to what was found already, rustc says better what is wrong in there, and editors need the
+        // tokens.
         Err(_) if diagnostics.is_empty() => return mark(tokens),
         Err(_) => return diagnostics.into_compile_errors(),
     };
     for item in &items {
         if !matches!(item, Item::Fn(_) | Item::Impl(_) | Item::Trait(_)) {
-            diagnostics.error_on(item, "`multicore_fn!` can only wrap functions, and `impl` blocks and traits with methods");
+            diagnostics
+                .error_on(item, "`multicore_fn!` can only wrap functions, and `impl` blocks and traits with methods");
         }
     }
     let change = if diagnostics.is_empty() { mark } else { stand_in };
@@ -49,7 +56,8 @@ fn items(input: ParseStream<'_>) -> syn::Result<Vec<Item>> {
 
 /// Changes the function, or those methods that have a block.
 fn each_function(item: &mut Item, change: fn(TokenStream) -> TokenStream) {
-    let with_block = |method: &dyn ToTokens| Some(method.to_token_stream()).filter(|tokens| stream_in(tokens.clone()).is_some());
+    let with_block =
+        |method: &dyn ToTokens| Some(method.to_token_stream()).filter(|tokens| !streams_in(tokens.clone()).is_empty());
     match item {
         Item::Fn(function) => *item = Item::Verbatim(change(function.to_token_stream())),
         Item::Impl(block) => {
@@ -87,3 +95,6 @@ fn own_attribute(function: &TokenStream) -> Option<Attribute> {
     let list: Vec<TokenTree> = function.clone().into_iter().collect();
     (0..).step_by(2).map_while(|at| attribute_at(&list, at)).find(|attribute| attribute.name == "multicore")
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,10 +1,11 @@
 //! Which `>` closes the block of `stream!(..) < .. >`.
 //!
-//! In: the tokens of one group, everything right of the `<` already canonical. Out: the index of the closing `>`, or an error at the `>` that
-//! could be a comparison as well, or at the `<` that nothing closes.
+//! In: the tokens of one group, everything right of the `<` already canonical. Out: the index of the closing `>`, or an
+//! error at the `>` that could be a comparison as well, or at the `<` that nothing closes.
 //!
-//! A `>` closes if the tokens before it parse as the inside of a block, and if either the block is at a statement boundary there (no statement
-//! starts with `>`) or what follows cannot be the right side of a comparison. The first one that does is taken.
+//! A `>` closes if the tokens before it parse as the inside of a block, and if either the block is at a statement
+//! boundary there (no statement starts with `>`) or what follows cannot be the right side of a comparison. The first
+//! one that does is taken.
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::parse::Parser;
@@ -27,8 +28,21 @@ pub(super) fn find(list: &[TokenTree], open: usize) -> Result<usize, (syn::Error
         ambiguous.get_or_insert(i);
     }
     Err(match ambiguous {
-        Some(i) => (syn::Error::new(list[i].span(), "ambiguous `>`\nhelp: end the block with `>;`, or put the comparison in parentheses"), i),
-        None => (syn::Error::new(list[open].span(), "unclosed `<` of a `stream!` block\nhelp: end it with `>`"), list.len()),
+        Some(i) => (
+            syn::Error::new(
+                list[i].span(),
+                "ambiguous `>`\nhelp: end the block with `>;`, or put the comparison in parentheses",
+            ),
+            i,
+        ),
+        None => (
+            syn::Error::new(
+                list[open].span(),
+                "unclosed `<` of a `stream!` block\n\
+                    help: end it with `>`; if there is one, the statements before it are not complete",
+            ),
+            list.len(),
+        ),
     })
 }
 
@@ -57,10 +71,19 @@ fn ends_operand(list: &[TokenTree], i: usize) -> bool {
 fn at_boundary(last: Option<&Stmt>) -> bool {
     match last {
         None | Some(Stmt::Local(_) | Stmt::Item(_) | Stmt::Expr(_, Some(_))) => true,
-        Some(Stmt::Macro(call)) => call.semi_token.is_some() || matches!(call.mac.delimiter, syn::MacroDelimiter::Brace(_)),
+        Some(Stmt::Macro(call)) => {
+            call.semi_token.is_some() || matches!(call.mac.delimiter, syn::MacroDelimiter::Brace(_))
+        }
         Some(Stmt::Expr(value, None)) => matches!(
             value,
-            Expr::Block(_) | Expr::Const(_) | Expr::ForLoop(_) | Expr::If(_) | Expr::Loop(_) | Expr::Match(_) | Expr::Unsafe(_) | Expr::While(_)
+            Expr::Block(_)
+                | Expr::Const(_)
+                | Expr::ForLoop(_)
+                | Expr::If(_)
+                | Expr::Loop(_)
+                | Expr::Match(_)
+                | Expr::Unsafe(_)
+                | Expr::While(_)
         ),
     }
 }

@@ -11,9 +11,9 @@
 //! | `multicore::stream!(..)` | `stream!(..)` |
 //! | `#[allow(..)] stream!(s1, .., { .. })` | `stream!(s1, .., #[allow(..)] { .. })` |
 //!
-//! and a statement that ended with its block ends with `;`. Groups are rewritten from the inside out and, within one, from right to left, so
-//! whatever stands between a `<` and its `>` is canonical already. A fault is noted and, as far as its meaning is plain, repaired, so that it does not
-//! lead to further errors.
+//! and a statement that ended with its block ends with `;`. Groups are rewritten from the inside out and, within one,
+//! from right to left, so whatever stands between a `<` and its `>` is canonical already. A fault is noted and, as far
+//! as its meaning is plain, repaired, so that it does not lead to further errors.
 
 mod closing;
 mod tokens;
@@ -21,7 +21,7 @@ mod tokens;
 use proc_macro2::{Delimiter, Group, Ident, Punct, Spacing, Span, TokenStream, TokenTree};
 
 use crate::diag::Diagnostics;
-pub(crate) use tokens::{Attribute, as_block, attribute_at, call_at, is_punct};
+pub(crate) use tokens::{Attribute, Call, as_block, attribute_at, call_at, is_punct};
 use tokens::{attribute_run, attributes_start, call_start, separator, without_trailing_comma};
 
 /// Where the tokens come from.
@@ -38,12 +38,14 @@ const CARD_FORM: &str = "`stream!(..) < .. >` is not Rust syntax inside `#[multi
 
 /// Rewrites `tokens` and all groups in them.
 pub(crate) fn normalise(tokens: TokenStream, syntax: Syntax, diagnostics: &mut Diagnostics) -> TokenStream {
-    Normaliser { syntax, diagnostics }.list(tokens, Delimiter::Brace).into_iter().collect()
+    Normaliser { syntax, diagnostics, changes: 0 }.list(tokens, Delimiter::Brace).into_iter().collect()
 }
 
 struct Normaliser<'d> {
     syntax: Syntax,
     diagnostics: &'d mut Diagnostics,
+    /// How often something was rewritten.
+    changes: usize,
 }
 
 impl Normaliser<'_> {
@@ -54,8 +56,12 @@ impl Normaliser<'_> {
             if let TokenTree::Group(group) = &list[i]
                 && !belongs_to_another_wrapper(&list, i)
             {
+                let before = self.changes;
                 let inner = self.list(group.stream(), group.delimiter()).into_iter().collect();
-                list[i] = regroup(group, group.delimiter(), inner).into();
+                // A group that is made anew loses the spans of its brackets.
+                if self.changes > before {
+                    list[i] = regroup(group, group.delimiter(), inner).into();
+                }
             }
         }
         for i in (0..list.len()).rev() {
@@ -71,6 +77,7 @@ impl Normaliser<'_> {
     /// `#[stream(..)]` at `at`, with the block or `let` that follows it.
     fn attribute(&mut self, list: &mut Vec<TokenTree>, at: usize, delimiter: Delimiter) {
         let Some(attribute) = attribute_at(list, at) else { return };
+        self.changes += 1;
         list.drain(at..at + 2);
         let next = attribute_run(list, at);
         let is_let = matches!(list.get(next), Some(TokenTree::Ident(word)) if word == "let");
@@ -78,11 +85,16 @@ impl Normaliser<'_> {
         let (Some(header), Some(body)) = (&attribute.arguments, as_block(list.get(block))) else {
             let name = attribute.name.span();
             match list.get(next) {
-                _ if attribute.arguments.is_none() => self.diagnostics.error(name, "`#[stream]` needs the stream: `#[stream(s1)]`"),
+                _ if attribute.arguments.is_none() => {
+                    self.diagnostics.error(name, "`#[stream]` needs the stream: `#[stream(s1)]`")
+                }
                 Some(TokenTree::Ident(word)) if word == "unsafe" => {
                     self.diagnostics.error(word.span(), "put `unsafe` inside the block: `{ unsafe { .. } }`");
                 }
-                _ => self.diagnostics.error(name, "`#[stream(..)]` goes on a block: `#[stream(s1)] { .. }` or `#[stream(s1)] let r = { .. };`"),
+                _ => self.diagnostics.error(
+                    name,
+                    "`#[stream(..)]` goes on a block: `#[stream(s1)] { .. }` or `#[stream(s1)] let r = { .. };`",
+                ),
             }
             return;
         };
@@ -105,26 +117,32 @@ impl Normaliser<'_> {
     fn call(&mut self, list: &mut Vec<TokenTree>, at: usize, delimiter: Delimiter) {
         let Some(call) = call_at(list, at) else { return };
         let arguments = without_trailing_comma(call.arguments.stream());
-        let has_block = arguments.iter().any(|token| as_block(Some(token)).is_some());
+        let has_block = (0..arguments.len()).any(|i| is_block_argument(&arguments, i));
         let mut end = at + 3;
-        let arguments = if has_block {
-            call.arguments.stream().into_iter().collect()
-        } else if let Some(arguments) = angles_inside(&arguments) {
+        let bracketed = call.arguments.delimiter() != Delimiter::Parenthesis;
+        let arguments = if let Some(arguments) = angles_inside(&arguments) {
             arguments
+        } else if has_block {
+            if !bracketed && call_start(list, at) == at {
+                return;
+            }
+            call.arguments.stream().into_iter().collect()
         } else if let Some((body, close)) = self.block_behind(list, end, &call.name, arguments.is_empty()) {
             end = list.len().min(close + 1);
             arguments.into_iter().chain([comma(body.span()), body.into()]).collect()
         } else {
             return;
         };
-        let bracketed = call.arguments.delimiter() != Delimiter::Parenthesis;
-        let after = if bracketed || end > at + 3 { separator(list, call_start(list, at), end, delimiter) } else { None };
+        self.changes += 1;
+        let after =
+            if bracketed || end > at + 3 { separator(list, call_start(list, at), end, delimiter) } else { None };
         let group = regroup(&call.arguments, Delimiter::Parenthesis, arguments.into_iter().collect());
         list.splice(at + 2..end, [group.into()].into_iter().chain(after));
         tidy(list, at);
     }
 
-    /// A block written behind the call: `< .. >`, which `multicore_fn!` accepts, or `{ .. }`, which is an error everywhere.
+    /// A block written behind the call: `< .. >`, which `multicore_fn!` accepts, or `{ .. }`, which is an error
+    /// everywhere.
     fn block_behind(&mut self, list: &[TokenTree], at: usize, name: &Ident, bare: bool) -> Option<(Group, usize)> {
         let header = if bare { "s1" } else { "s1, .." };
         let token = list.get(at)?;
@@ -166,9 +184,18 @@ fn angles_inside(arguments: &[TokenTree]) -> Option<Vec<TokenTree>> {
     Some(canonical)
 }
 
+/// Is there a block at `i` that is an argument, and not the end of one as in `if a { b } else { c }`?
+fn is_block_argument(arguments: &[TokenTree], i: usize) -> bool {
+    let start = tokens::attributes_start(arguments, i);
+    as_block(arguments.get(i)).is_some() && (start == 0 || is_punct(arguments.get(start - 1), ','))
+}
+
 /// Where the block of `let PATTERN = { .. };` or `let PATTERN = { .. } else { .. };` is, or the end of the list.
 fn let_block(list: &[TokenTree], at: usize) -> usize {
-    let assigns = |i: &usize| is_punct(list.get(*i), '=') && as_block(list.get(*i + 1)).is_some();
+    // And not the second half of `==`.
+    let assigns = |i: &usize| {
+        is_punct(list.get(*i), '=') && !is_punct(list.get(*i - 1), '=') && as_block(list.get(*i + 1)).is_some()
+    };
     let statement = (at..list.len()).take_while(|&i| !is_punct(list.get(i), ';'));
     let block = statement.clone().find(assigns).map(|i| i + 1);
     let ends = |i: &usize| match list.get(*i + 1) {
@@ -191,7 +218,9 @@ fn tidy(list: &mut Vec<TokenTree>, at: usize) {
 }
 
 fn belongs_to_another_wrapper(list: &[TokenTree], group: usize) -> bool {
-    group >= 2 && is_punct(list.get(group - 1), '!') && matches!(&list[group - 2], TokenTree::Ident(name) if name == "multicore_fn")
+    group >= 2
+        && is_punct(list.get(group - 1), '!')
+        && matches!(&list[group - 2], TokenTree::Ident(name) if name == "multicore_fn")
 }
 
 fn regroup(original: &Group, delimiter: Delimiter, contents: TokenStream) -> Group {
@@ -216,5 +245,7 @@ fn comma(span: Span) -> TokenTree {
     punct(',', span).into()
 }
 
+#[cfg(test)]
+mod spellings;
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,11 @@
-//! Text in, text out. `S` stands for `stream!(s1, cores(cube = 3, vector = 8))` and `C(..)` for the canonical block on that stream.
+//! Text in, text out. `S` stands for `stream!(s1, cores(cube = 3, vector = 8))` and `C(..)` for the canonical block on
+//! that stream.
 
 use proc_macro2::TokenStream;
 
 use super::{Syntax, normalise};
 use crate::diag::Diagnostics;
+use crate::testing::{compact, tokens};
 
 /// Rewrites `source`, and says what was wrong with it.
 fn run(source: &str, syntax: Syntax) -> (String, Vec<String>) {
@@ -12,17 +14,10 @@ fn run(source: &str, syntax: Syntax) -> (String, Vec<String>) {
     (compact(&tokens), diagnostics.messages())
 }
 
-fn tokens(source: &str) -> TokenStream {
-    source.parse().unwrap_or_else(|error| panic!("{error}: {source}"))
-}
-
-/// The text without any white space, which tokens print in more than one way.
-fn compact(tokens: &TokenStream) -> String {
-    tokens.to_string().split_whitespace().collect()
-}
-
 fn spell_out(source: &str) -> String {
-    source.replace("S <", "stream!(s1, cores(cube = 3, vector = 8)) <").replace("C(", "stream!(s1, cores(cube = 3, vector = 8), ")
+    source
+        .replace("S <", "stream!(s1, cores(cube = 3, vector = 8)) <")
+        .replace("C(", "stream!(s1, cores(cube = 3, vector = 8), ")
 }
 
 #[track_caller]
@@ -66,7 +61,10 @@ fn card_form() {
         ("let r = S < g::<T>(x) >;", "let r = C({ g::<T>(x) });"),
         ("let r = S < v as Vec<i32> >;", "let r = C({ v as Vec<i32> });"),
         ("let r = S < |a: i32| -> i32 { a } >;", "let r = C({ |a: i32| -> i32 { a } });"),
-        ("let r = S < match a { 1 => 2, b if b > 3 => 4, _ => 5 } >;", "let r = C({ match a { 1 => 2, b if b > 3 => 4, _ => 5 } });"),
+        (
+            "let r = S < match a { 1 => 2, b if b > 3 => 4, _ => 5 } >;",
+            "let r = C({ match a { 1 => 2, b if b > 3 => 4, _ => 5 } });",
+        ),
         ("let r = S < a >> 1 >;", "let r = C({ a >> 1 });"),
         ("let r = S < a >= b >;", "let r = C({ a >= b });"),
         ("let r = S < (a > b) >;", "let r = C({ (a > b) });"),
@@ -79,7 +77,10 @@ fn card_form() {
         ("S < f(x) >?;", "C({ f(x) })?;"),
         ("S < f(x) >.wait();", "C({ f(x) }).wait();"),
         ("for i in 0..n { S < f(i); > g(i); }", "for i in 0..n { C({ f(i); }); g(i); }"),
-        ("match a { 1 => S < f(); > 2 => S < g() >, _ => {} }", "match a { 1 => C({ f(); }), 2 => C({ g() }), _ => {} }"),
+        (
+            "match a { 1 => S < f(); > 2 => S < g() >, _ => {} }",
+            "match a { 1 => C({ f(); }), 2 => C({ g() }), _ => {} }",
+        ),
         ("fn f() -> R { S < Ok(x) > }", "fn f() -> R { C({ Ok(x) }) }"),
         // The block in the parentheses, also with comparisons in it.
         ("stream!(s1, cores(cube = 3, vector = 8) < f(x); >); y", "C({ f(x); }); y"),
@@ -106,6 +107,11 @@ fn card_form_before_operators() {
     gives(Syntax::Wrapper, "S < f(); > *x = 1;", "C({ f(); }); *x = 1;");
     gives(Syntax::Wrapper, "S < f(); > #[allow(unused)] let x = 1;", "C({ f(); }); #[allow(unused)] let x = 1;");
     gives(Syntax::Wrapper, "S < f(); > 'a: loop {}", "C({ f(); }); 'a: loop {}");
+    gives(
+        Syntax::Wrapper,
+        "stream!(if a { &s1 } else { &s2 }) < f(); > y",
+        "stream!(if a { &s1 } else { &s2 }, { f(); }); y",
+    );
     // ... and an operand does not.
     gives(Syntax::Wrapper, "let r = S < let x = 1; > - 1;", "let r = C({ let x = 1; }) - 1;");
 }
@@ -154,14 +160,24 @@ fn attribute_form() {
     gives("#[stream(s1,)] { x }?.y()", "stream!(s1, { x })?.y()");
     gives("#[stream(s1)] { x; } #[stream(s2)] { y; } *z = 1;", "stream!(s1, { x; }); stream!(s2, { y; }); *z = 1;");
     gives("#[stream(s1)] { #[stream(s2)] { y } }", "stream!(s1, { stream!(s2, { y }) })");
-    gives("match a { 1 => #[stream(s1)] { x } 2 => #[stream(s1)] { y }, _ => {} }", "match a { 1 => stream!(s1, { x }), 2 => stream!(s1, { y }), _ => {} }");
+    gives(
+        "match a { 1 => #[stream(s1)] { x } 2 => #[stream(s1)] { y }, _ => {} }",
+        "match a { 1 => stream!(s1, { x }), 2 => stream!(s1, { y }), _ => {} }",
+    );
     gives("#[multicore::stream(s1)] { x }", "stream!(s1, { x })");
 }
 
 #[test]
 fn attribute_form_in_the_wrong_place() {
     let misplaced = "`#[stream(..)]` goes on a block";
-    for source in ["#[stream(s1)] for i in 0..n {}", "#[stream(s1)] f(x)?;", "#[stream(s1)] let r = f(x);", "#[stream(s1)] fn g() {}", "#[stream(s1)] let r;"] {
+    for source in [
+        "#[stream(s1)] for i in 0..n {}",
+        "#[stream(s1)] f(x)?;",
+        "#[stream(s1)] let r = f(x);",
+        "#[stream(s1)] fn g() {}",
+        "#[stream(s1)] let r;",
+        "#[stream(s1)] let r = a == { b };",
+    ] {
         let text = fails(Syntax::Attribute, source, misplaced);
         assert!(!text.contains("stream"), "{text}");
     }

@@ -107,7 +107,8 @@ pub(crate) fn without_trailing_comma(tokens: TokenStream) -> Vec<TokenTree> {
     list
 }
 
-/// What must be put at `end` so that an expression which started at `start` ends there, as it did when its block ended it: `;`, or `,` in a match arm.
+/// What must be put at `end` so that an expression which started at `start` ends there, as it did when its block ended
+/// it: `;`, or `,` in a match arm.
 pub(crate) fn separator(list: &[TokenTree], start: usize, end: usize, delimiter: Delimiter) -> Option<TokenTree> {
     let next = list.get(end)?;
     let arm = is_arrow_end(list, start);

@@ -1,0 +1,9 @@
+use multicore::prelude::*;
+
+#[multicore(streams(s1, s2))]
+fn f(x: &Tensor) -> Result<Tensor> {
+    let y = stream!(s1, x.silu()?); //~ no braces
+    Ok(y)
+}
+
+fn main() {}

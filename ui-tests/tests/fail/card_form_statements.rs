@@ -1,0 +1,12 @@
+use multicore::prelude::*;
+
+#[multicore(streams(s1, s2))]
+fn f(x: &Tensor) -> Result<Tensor> {
+    stream!(s1, cores(cube = 3, vector = 8)) < //~ not Rust syntax
+        let y = x.silu()?;
+        y.silu()?;
+    >;
+    Ok(x.clone())
+}
+
+fn main() {}

@@ -1,0 +1,5 @@
+use multicore::multicore_fn;
+
+multicore_fn! {} //~ no function
+
+fn main() {}

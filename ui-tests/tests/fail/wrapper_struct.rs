@@ -1,0 +1,7 @@
+use multicore::prelude::*;
+
+multicore_fn! {
+    struct S; //~ not a function
+}
+
+fn main() {}
