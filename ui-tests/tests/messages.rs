@@ -17,7 +17,10 @@ fn messages_are_well_written() {
             assert!(!text.contains(internal), "{name} shows `{internal}`");
         }
         for line in text.lines() {
-            let Some(message) = line.strip_prefix("error: ").or_else(|| line.trim_start().strip_prefix("help: ")) else { continue };
+            let Some(message) = line.strip_prefix("error: ").or_else(|| line.trim_start().strip_prefix("help: "))
+            else {
+                continue;
+            };
             messages += 1;
             assert!(!message.ends_with('.') || message.ends_with(".."), "{name} ends with a dot: {message}");
             assert!(!message.to_lowercase().contains("error:"), "{name} says `error` twice: {message}");

@@ -2,9 +2,12 @@
 //! that stream.
 
 use proc_macro2::TokenStream;
+use proptest::prelude::*;
 
 use super::{Syntax, normalise};
 use crate::diag::Diagnostics;
+use crate::fallback::fallback;
+use crate::parse::parse;
 use crate::testing::{compact, tokens};
 
 /// Rewrites `source`, and says what was wrong with it.
@@ -177,6 +180,7 @@ fn attribute_form_in_the_wrong_place() {
         "#[stream(s1)] fn g() {}",
         "#[stream(s1)] let r;",
         "#[stream(s1)] let r = a == { b };",
+        "#[stream(s1)] g!(s1, { f(x) });",
     ] {
         let text = fails(Syntax::Attribute, source, misplaced);
         assert!(!text.contains("stream"), "{text}");
@@ -215,4 +219,68 @@ fn spans_stay_the_authors() {
     assert_eq!(find(tokens.clone(), "stream"), Some((2, 4)));
     assert_eq!(find(tokens.clone(), "cube"), Some((2, 22)));
     assert_eq!(find(tokens, "x"), Some((2, 37)));
+}
+
+/// Any tokens at all, with many that matter here.
+fn token_soup() -> impl Strategy<Value = String> {
+    const WORDS: [&str; 30] = [
+        "stream",
+        "!",
+        "stream !",
+        "stream!(s1)",
+        "stream!(s1, {})",
+        "<",
+        ">",
+        ">>",
+        "=",
+        "==",
+        "=>",
+        "->",
+        ";",
+        ",",
+        ".",
+        "?",
+        "#",
+        "#[stream(s1)]",
+        "#[stream]",
+        "#[a]",
+        "let",
+        "else",
+        "x",
+        "1",
+        "::",
+        "&",
+        "*x",
+        "unsafe",
+        "'a",
+        "multicore_fn!",
+    ];
+    let word = prop::sample::select(&WORDS[..]).prop_map(str::to_owned);
+    word.prop_recursive(4, 64, 8, |inner| {
+        let brackets = prop::sample::select(&[("(", ")"), ("{", "}"), ("[", "]"), ("", "")][..]);
+        (brackets, prop::collection::vec(inner, 0..8))
+            .prop_map(|((open, close), words)| format!("{open} {} {close}", words.join(" ")))
+    })
+}
+
+proptest! {
+    /// Nothing that can be typed makes it panic, and what it accepts stays as it is when it is rewritten again.
+    #[test]
+    fn any_tokens(source in token_soup()) {
+        // What is not tokens at all (a lone quote, say) never gets here.
+        let Ok(tokens) = source.parse::<TokenStream>() else { return Ok(()) };
+        for syntax in [Syntax::Attribute, Syntax::Wrapper] {
+            let mut diagnostics = Diagnostics::default();
+            let once = normalise(tokens.clone(), syntax, &mut diagnostics);
+            if diagnostics.is_empty() {
+                let twice = normalise(once.clone(), syntax, &mut diagnostics);
+                prop_assert_eq!(compact(&once), compact(&twice));
+            }
+            let f = format!("fn f() -> R {{ {source} }}").parse::<TokenStream>();
+            if let Ok(f) = f {
+                let _ = parse(TokenStream::new(), f.clone());
+                let _ = fallback(TokenStream::new(), f);
+            }
+        }
+    }
 }

@@ -72,9 +72,9 @@ pub(crate) fn call_start(list: &[TokenTree], at: usize) -> usize {
     attributes_start(list, path_start(list, at))
 }
 
-/// Where the attributes start that end just before `start`.
+/// Where the attributes start that end just before `start`. One that makes a block of its own does not belong to it.
 pub(crate) fn attributes_start(list: &[TokenTree], mut start: usize) -> usize {
-    while start >= 2 && attribute_at(list, start - 2).is_some() {
+    while start >= 2 && attribute_at(list, start - 2).is_some_and(|attribute| attribute.name != "stream") {
         start -= 2;
     }
     start

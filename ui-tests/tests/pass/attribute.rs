@@ -15,12 +15,18 @@ fn f(x: &Tensor, again: bool) -> Result<Vec<Tensor>> {
     {
         y.add(x)?
     };
-    outs.push(#[stream(s2)] { z.add(x)? });
+    outs.push(
+        #[stream(s2)]
+        {
+            z.add(x)?
+        },
+    );
     match again {
-        true => #[stream(s1)]
+        true =>
+        #[stream(s1)]
         {
             outs.push(y)
-        },
+        }
         false => {}
     }
     #[stream(s2)]

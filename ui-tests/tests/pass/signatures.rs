@@ -13,7 +13,14 @@ impl Twice for Tensor {
     #[inline]
     fn twice(&self, s1: &Stream) -> Done<Tensor> {
         #[allow(clippy::let_and_return)]
-        let y = stream!(s1, #[allow(unused_variables)] { let z = 1; self.add(self)? });
+        let y = stream!(
+            s1,
+            #[allow(unused_variables)]
+            {
+                let z = 1;
+                self.add(self)?
+            }
+        );
         Ok(y)
     }
 }
