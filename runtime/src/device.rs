@@ -7,16 +7,16 @@ use std::sync::{Arc, OnceLock};
 use multicore_timeline::Record;
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::backend::{Backend, host::Host};
+use crate::backend::{Backend, Op, Work, host::Host};
 use crate::current;
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
-use crate::ledger::{Ledger, Mark, Stats};
+use crate::ledger::{Ledger, Mark, Marks, Stats};
 use crate::limit::{CoreLimit, Cores};
 use crate::memory::Pool;
 use crate::reports::Reports;
 use crate::spec::Spec;
-use crate::stream::{Lease, Stream};
+use crate::stream::Stream;
 
 /// What is decided under one lock: the order of launches, and who gets which memory.
 pub(crate) struct Books {
@@ -178,7 +178,7 @@ impl Device {
     /// [`Error::StreamsExhausted`]; streams made before go on working.
     pub fn new_stream(&self) -> Result<Stream> {
         let slot = self.open_slot(&mut self.0.streams.lock())?;
-        Ok(Stream::new(self.clone(), slot, Some(Arc::new(Lease::new(self.clone(), slot)))))
+        Ok(Stream::new(self.clone(), slot, true))
     }
 
     /// The stream called `name`: the same one in every call with this name.
@@ -196,13 +196,13 @@ impl Device {
                 slot
             }
         };
-        Ok(Stream::new(self.clone(), slot, None))
+        Ok(Stream::new(self.clone(), slot, false))
     }
 
     /// The stream that launches go to when no other is current. It is a stream like any other: nothing waits for it
     /// unless told to.
     pub fn default_stream(&self) -> Stream {
-        Stream::new(self.clone(), 0, None)
+        Stream::new(self.clone(), 0, false)
     }
 
     fn open_slot(&self, streams: &mut Streams) -> Result<u32> {
@@ -240,9 +240,9 @@ impl Device {
     pub fn synchronize(&self) -> Result<()> {
         let opened = self.0.streams.lock().opened;
         for slot in 0..opened as u32 {
-            self.carry_foreign_waits(slot);
-            let mark = self.books().ledger.last(slot);
-            self.wait_on_host("Device::synchronize", mark)?;
+            for mark in self.tail(slot) {
+                self.wait_on_host("Device::synchronize", mark)?;
+            }
         }
         self.0.reports.tell_device().map_or(Ok(()), |fault| Err(Error::Kernel(fault)))
     }
@@ -317,10 +317,6 @@ impl Device {
         self.0.reports.is_tracing().then_some(())
     }
 
-    pub(crate) fn reports(&self) -> &Arc<Reports> {
-        &self.0.reports
-    }
-
     pub(crate) fn backend(&self) -> &Arc<dyn Backend> {
         &self.0.backend
     }
@@ -344,13 +340,49 @@ impl Device {
         Ok(())
     }
 
-    /// Waits for other devices that nothing on the stream carries yet get a position, so that it can be waited for.
-    pub(crate) fn carry_foreign_waits(&self, slot: u32) {
-        let books = &mut *self.books();
-        if books.ledger.has_pending_foreign(slot) {
-            let (_, waits) = books.ledger.issue(slot);
-            let op = crate::backend::Op { waits, work: crate::backend::Work::Nothing };
-            self.0.backend.submit(slot, op);
+    /// Puts something that touches no buffer on a stream.
+    pub(crate) fn submit(&self, slot: u32, work: Work) {
+        self.issue(&mut self.books().ledger, slot, work);
+    }
+
+    fn issue(&self, ledger: &mut Ledger, slot: u32, work: Work) {
+        let (_, waits) = ledger.issue(slot);
+        self.0.backend.submit(slot, Op { waits, work });
+    }
+
+    /// Everything that an observer of the stream must wait for. Waits for other devices get a position for that.
+    pub(crate) fn tail(&self, slot: u32) -> Marks {
+        self.tail_of(&mut self.books().ledger, slot)
+    }
+
+    fn tail_of(&self, ledger: &mut Ledger, slot: u32) -> Marks {
+        if ledger.has_pending_foreign(slot) {
+            self.issue(ledger, slot, Work::Nothing);
         }
+        ledger.tail(slot)
+    }
+
+    /// Records an event on a stream; `work` is what it does when it is reached.
+    pub(crate) fn record(&self, slot: u32, work: Option<Work>) -> Marks {
+        let ledger = &mut self.books().ledger;
+        ledger.stats.records += 1;
+        if let Some(work) = work {
+            self.issue(ledger, slot, work);
+        }
+        self.tail_of(ledger, slot)
+    }
+
+    /// Tells a failure that comes before `tail` and that observers of the stream have not heard of.
+    pub(crate) fn tell(&self, slot: u32, tail: &[Mark]) -> Result<()> {
+        if !self.0.reports.is_faulty() {
+            return Ok(());
+        }
+        for &mark in tail {
+            let clock = self.books().ledger.clock_at(mark);
+            if let Some(fault) = self.0.reports.tell_stream(slot, &clock) {
+                return Err(Error::Kernel(fault));
+            }
+        }
+        Ok(())
     }
 }

@@ -28,7 +28,8 @@ struct Inner {
 
 #[derive(Clone)]
 struct Recorded {
-    stream: Stream,
+    /// The number of the stream.
+    stream: u32,
     marks: Marks,
     stamp: Option<Arc<Stamp>>,
 }
@@ -69,36 +70,26 @@ impl Event {
                 right: format!("{} (the stream)", stream.device()),
             });
         }
-        device.carry_foreign_waits(stream.slot());
         let stamp = self.0.timing.then(Arc::<Stamp>::default);
-        if let Some(stamp) = &stamp {
-            stream.submit(Work::Stamp(stamp.clone()));
-        }
-        let marks = {
-            let ledger = &mut device.books().ledger;
-            ledger.stats.records += 1;
-            ledger.tail(stream.slot())
-        };
-        *self.0.recorded.lock() = Some(Recorded { stream: stream.clone(), marks, stamp });
+        let work = stamp.clone().map(Work::Stamp);
+        let marks = device.record(stream.slot(), work);
+        *self.0.recorded.lock() = Some(Recorded { stream: stream.slot(), marks, stamp });
         Ok(())
     }
 
     /// Makes `stream` wait for the point that the event has now.
     pub(crate) fn make_wait(&self, stream: &Stream, at: &'static Location<'static>) {
-        let waiting = stream.device();
-        let Some(Recorded { stream: source, marks, .. }) = self.recorded() else {
+        let (source, waiting) = (&self.0.device, stream.device());
+        let Some(Recorded { marks, .. }) = self.recorded() else {
             waiting.books().ledger.diagnose(Diagnostic::WaitForUnrecorded { stream: stream.slot(), at });
             return;
         };
-        if source == *stream {
-            return;
-        }
         let ledger = &mut waiting.books().ledger;
         for mark in marks {
-            if source.device() == waiting {
+            if source == waiting {
                 ledger.wait(stream.slot(), mark);
-            } else if !source.device().is_done(mark) {
-                ledger.wait_foreign(stream.slot(), Wait { mark, foreign: Some(source.device().backend().clone()) });
+            } else if !source.is_done(mark) {
+                ledger.wait_foreign(stream.slot(), Wait { mark, foreign: Some(source.backend().clone()) });
             }
         }
     }
@@ -114,7 +105,7 @@ impl Event {
         if !marks.iter().all(|&mark| self.0.device.is_done(mark)) {
             return Ok(false);
         }
-        stream.tell(&marks)?;
+        self.0.device.tell(stream, &marks)?;
         Ok(true)
     }
 
@@ -130,7 +121,7 @@ impl Event {
         for &mark in &marks {
             self.0.device.wait_on_host("Event::synchronize", mark)?;
         }
-        stream.tell(&marks)
+        self.0.device.tell(stream, &marks)
     }
 
     /// Milliseconds from this event to `end`; negative when `end` came first, 0 for the same event.

@@ -100,7 +100,12 @@ pub(crate) struct Frame {
 
 impl Frame {
     fn used(&mut self, stream: &Stream) -> &mut Used {
-        let i = match self.used.iter().position(|u| u.stream == *stream) {
+        let i = self.index_of(stream);
+        &mut self.used[i]
+    }
+
+    fn index_of(&mut self, stream: &Stream) -> usize {
+        match self.used.iter().position(|u| u.stream == *stream) {
             Some(i) => i,
             None => {
                 self.used.push(Used {
@@ -111,8 +116,7 @@ impl Frame {
                 });
                 self.used.len() - 1
             }
-        };
-        &mut self.used[i]
+        }
     }
 
     /// Makes the waits that do not depend on operands, and returns what is expected of those that do.

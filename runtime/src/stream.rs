@@ -3,45 +3,38 @@
 use std::panic::Location;
 use std::sync::Arc;
 
-use crate::backend::{Callback, Op, Work};
+use crate::backend::{Callback, Work};
 use crate::current::{self, Entered, with_context};
 use crate::device::Device;
 use crate::diagnostic::Diagnostic;
-use crate::error::{Error, Fault, KernelResult, Result};
+use crate::error::{Fault, KernelResult, Result};
 use crate::event::Event;
 use crate::limit::{CoreLimit, Cores};
-
-/// A stream made by a user: its number is free again when the last handle is gone. Work that is queued is still done.
-pub(crate) struct Lease {
-    device: Device,
-    slot: u32,
-}
-
-impl Lease {
-    pub(crate) fn new(device: Device, slot: u32) -> Lease {
-        Lease { device, slot }
-    }
-}
-
-impl Drop for Lease {
-    fn drop(&mut self) {
-        self.device.close_slot(self.slot);
-    }
-}
 
 /// A queue of operators on a device: they run in their order, and beside those of other streams unless an event orders
 /// them. A cheap handle; clones are the same stream.
 #[derive(Clone)]
-pub struct Stream {
+pub struct Stream(Arc<Inner>);
+
+struct Inner {
     device: Device,
     slot: u32,
-    /// `None` for the default stream and named ones, which live as long as the device.
-    _lease: Option<Arc<Lease>>,
+    /// Made by a user: the number is free again when the last handle is gone. Work that is queued is still done. The
+    /// default stream and named ones live as long as the device.
+    owned: bool,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if self.owned {
+            self.device.close_slot(self.slot);
+        }
+    }
 }
 
 impl PartialEq for Stream {
     fn eq(&self, other: &Stream) -> bool {
-        self.slot == other.slot && self.device == other.device
+        self.0.slot == other.0.slot && self.0.device == other.0.device
     }
 }
 
@@ -49,17 +42,17 @@ impl Eq for Stream {}
 
 impl std::fmt::Debug for Stream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Stream({} of device {})", self.slot, self.device)
+        write!(f, "Stream({} of device {})", self.0.slot, self.0.device)
     }
 }
 
 impl Stream {
-    pub(crate) fn new(device: Device, slot: u32, lease: Option<Arc<Lease>>) -> Stream {
-        Stream { device, slot, _lease: lease }
+    pub(crate) fn new(device: Device, slot: u32, owned: bool) -> Stream {
+        Stream(Arc::new(Inner { device, slot, owned }))
     }
 
     pub(crate) fn slot(&self) -> u32 {
-        self.slot
+        self.0.slot
     }
 
     pub(crate) fn try_current() -> Result<Stream> {
@@ -93,12 +86,12 @@ impl Stream {
 
     /// The device it belongs to.
     pub fn device(&self) -> &Device {
-        &self.device
+        &self.0.device
     }
 
     /// Its number on the device, as profiles show it. 0 is the default stream.
     pub fn id(&self) -> u32 {
-        self.slot
+        self.0.slot
     }
 
     /// Records an event after everything launched so far.
@@ -106,7 +99,7 @@ impl Stream {
     /// # Errors
     /// Those of [`Event::record`].
     pub fn record_event(&self) -> Result<Event> {
-        let event = Event::new(&self.device);
+        let event = Event::new(&self.0.device);
         event.record(self)?;
         Ok(event)
     }
@@ -135,7 +128,7 @@ impl Stream {
         if self == other {
             current::refuse_in_stream("Stream::wait_stream")?;
             let at = Location::caller();
-            self.device.books().ledger.diagnose(Diagnostic::WaitForItself { stream: self.slot, at });
+            self.0.device.books().ledger.diagnose(Diagnostic::WaitForItself { stream: self.0.slot, at });
             return Ok(());
         }
         self.wait(&other.record_event()?)
@@ -150,17 +143,10 @@ impl Stream {
     #[track_caller]
     pub fn launch_host(&self, f: impl FnOnce() -> KernelResult + Send + 'static) -> Result<()> {
         current::refuse_in_stream("Stream::launch_host")?;
-        let (stream, launched_at) = (self.slot, Location::caller());
+        let (stream, launched_at) = (self.0.slot, Location::caller());
         let fault = move |message| Fault { operator: "host function", stream, launched_at, message };
-        self.submit(Work::Callback(Callback { run: Box::new(f), fault: Box::new(fault) }));
+        self.0.device.submit(stream, Work::Callback(Callback { run: Box::new(f), fault: Box::new(fault) }));
         Ok(())
-    }
-
-    pub(crate) fn submit(&self, work: Work) -> crate::ledger::Mark {
-        let books = &mut *self.device.books();
-        let (mark, waits) = books.ledger.issue(self.slot);
-        self.device.backend().submit(self.slot, Op { waits, work });
-        mark
     }
 
     /// True when everything launched so far is done.
@@ -168,12 +154,11 @@ impl Stream {
     /// # Errors
     /// [`Error::Kernel`] when something that is done failed; each failure is told once to the observers of a stream.
     pub fn is_complete(&self) -> Result<bool> {
-        self.device.carry_foreign_waits(self.slot);
-        let tail = self.device.books().ledger.tail(self.slot);
-        if !tail.iter().all(|&mark| self.device.is_done(mark)) {
+        let tail = self.0.device.tail(self.0.slot);
+        if !tail.iter().all(|&mark| self.0.device.is_done(mark)) {
             return Ok(false);
         }
-        self.tell(&tail)?;
+        self.0.device.tell(self.0.slot, &tail)?;
         Ok(true)
     }
 
@@ -183,27 +168,11 @@ impl Stream {
     /// [`Error::Kernel`] when an operator that this stream comes after failed; each failure is told once to the observers
     /// of a stream. [`Error::CalledFromStream`] inside a kernel or a host callback.
     pub fn synchronize(&self) -> Result<()> {
-        self.device.carry_foreign_waits(self.slot);
-        let tail = self.device.books().ledger.tail(self.slot);
+        let tail = self.0.device.tail(self.0.slot);
         for &mark in &tail {
-            self.device.wait_on_host("Stream::synchronize", mark)?;
+            self.0.device.wait_on_host("Stream::synchronize", mark)?;
         }
-        self.tell(&tail)
-    }
-
-    /// Tells a failure that observers of this stream, which has reached `tail`, have not heard of.
-    pub(crate) fn tell(&self, tail: &[crate::ledger::Mark]) -> Result<()> {
-        let reports = self.device.reports();
-        if !reports.is_faulty() {
-            return Ok(());
-        }
-        for &mark in tail {
-            let clock = self.device.books().ledger.clock_at(mark);
-            if let Some(fault) = reports.tell_stream(self.slot, &clock) {
-                return Err(Error::Kernel(fault));
-            }
-        }
-        Ok(())
+        self.0.device.tell(self.0.slot, &tail)
     }
 
     /// Limits the cores of the operators launched on this stream from now on; those launched before keep theirs. Kinds
@@ -212,12 +181,12 @@ impl Stream {
     /// # Errors
     /// [`Error::CoreLimit`]; nothing is changed then.
     pub fn set_core_limit(&self, limit: CoreLimit) -> Result<()> {
-        self.device.set_stream_limit(self.slot, limit)
+        self.0.device.set_stream_limit(self.0.slot, limit)
     }
 
     /// Takes the stream's limits away: it follows the device again.
     pub fn reset_core_limit(&self) {
-        self.device.reset_stream_limit(self.slot);
+        self.0.device.reset_stream_limit(self.0.slot);
     }
 
     /// The cores that an operator launched now by this thread may use: the limit of the `stream!` block around, else the
@@ -228,7 +197,7 @@ impl Stream {
     }
 
     pub(crate) fn cores_under(&self, block: CoreLimit) -> Cores {
-        self.device.cores_under(self.slot, block)
+        self.0.device.cores_under(self.0.slot, block)
     }
 }
 

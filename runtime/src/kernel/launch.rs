@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 
@@ -239,6 +239,7 @@ impl<'a, K: Kernel> Launch<'a, K> {
                 next: AtomicUsize::new(0),
                 done: AtomicUsize::new(0),
                 seats: AtomicU32::new(blocks),
+                failed: AtomicBool::new(false),
                 failure: Mutex::new(None),
                 kernel,
             });
@@ -276,6 +277,7 @@ pub(crate) struct Launched<K: ?Sized = dyn Kernel> {
     done: AtomicUsize,
     /// Workers that may still join: no more than `blocks` ever do.
     seats: AtomicU32,
+    failed: AtomicBool,
     failure: Mutex<Option<String>>,
     kernel: K,
 }
@@ -308,12 +310,25 @@ impl Launched {
         self.tiles.min(self.blocks as usize) - 1
     }
 
+    /// Runs all tiles, one after another.
+    ///
+    /// # Safety
+    /// The ledger's order must hold: everything that this launch waits for is complete, and whatever conflicts with it
+    /// comes after its completion. Nobody else runs tiles of the launch.
+    pub(crate) unsafe fn run_alone(&self) {
+        for index in 0..self.tiles {
+            // SAFETY: each index comes once; the rest is this function's contract.
+            if unsafe { !self.run_tile(index) } {
+                return;
+            }
+        }
+    }
+
     /// Runs tiles until none is left to hand out. True for the one worker that finished the last tile: it must go on
     /// with the stream.
     ///
     /// # Safety
-    /// The ledger's order must hold: everything that this launch waits for is complete, and whatever conflicts with it
-    /// comes after its completion.
+    /// As for [`run_alone`](Self::run_alone), but that others may call it at the same time.
     pub(crate) unsafe fn run_tiles(&self) -> bool {
         let mut last = false;
         loop {
@@ -321,40 +336,45 @@ impl Launched {
             if index >= self.tiles {
                 return last;
             }
-            // SAFETY: `index` is handed out once, so no two pieces overlap; the rest is this function's contract.
-            let mut tile = unsafe { Tile::new(index, self.tiles, &self.inputs, &self.outputs) };
             // After a failure the result is not used: the remaining tiles are only counted.
-            if index == 0 || self.failure.lock().is_none() {
-                let run = catch_unwind(AssertUnwindSafe(|| current::in_stream(|| self.kernel.tile(&mut tile))));
-                let failure = match run {
-                    Ok(Ok(())) => None,
-                    Ok(Err(error)) => Some(error.to_string()),
-                    Err(panic) => Some(format!("panic: {}", panic_message(&*panic))),
-                };
-                if let Some(failure) = failure {
-                    self.failure.lock().get_or_insert(failure);
-                }
+            if !self.failed.load(Ordering::Relaxed) {
+                // SAFETY: `index` was handed out once; the rest is this function's contract.
+                unsafe { self.run_tile(index) };
             }
             last = self.done.fetch_add(1, Ordering::AcqRel) + 1 == self.tiles;
         }
     }
 
+    /// Runs one tile; false when it failed.
+    ///
+    /// # Safety
+    /// As for [`run_alone`](Self::run_alone), and nobody runs the same tile.
+    unsafe fn run_tile(&self, index: usize) -> bool {
+        // SAFETY: pieces of different tiles do not overlap; the rest is this function's contract.
+        let mut tile = unsafe { Tile::new(index, self.tiles, &self.inputs, &self.outputs) };
+        let run = catch_unwind(AssertUnwindSafe(|| current::in_stream(|| self.kernel.tile(&mut tile))));
+        let failure = match run {
+            Ok(Ok(())) => return true,
+            Ok(Err(error)) => error.to_string(),
+            Err(panic) => format!("panic: {}", panic_message(&*panic)),
+        };
+        self.failure.lock().get_or_insert(failure);
+        self.failed.store(true, Ordering::Relaxed);
+        false
+    }
+
     /// To be called once all tiles are done: settles what became of the outputs, and says what went wrong.
     pub(crate) fn settle(&self) -> Option<Arc<Fault>> {
-        match self.failure.lock().take() {
-            None => {
-                for output in &self.outputs {
-                    output.block.cleanse(&output.bytes);
-                }
-                None
+        if !self.failed.load(Ordering::Relaxed) {
+            for output in &self.outputs {
+                output.block.cleanse(&output.bytes);
             }
-            Some(message) => {
-                let fault = Fault { operator: self.operator, stream: self.stream, launched_at: self.at, message };
-                let fault = Arc::new(fault);
-                self.poison_outputs(&fault);
-                Some(fault)
-            }
+            return None;
         }
+        let message = self.failure.lock().take().unwrap_or_default();
+        let fault = Arc::new(Fault { operator: self.operator, stream: self.stream, launched_at: self.at, message });
+        self.poison_outputs(&fault);
+        Some(fault)
     }
 
     /// Drops a worker's handle. The last one drops the author's kernel, which may panic: not on our worker.

@@ -204,7 +204,7 @@ impl Actor {
         if self.begin(host, &launched) {
             // SAFETY: the waits of the operation are over and the stream is in order, which is what the ledger made sure
             // is enough.
-            unsafe { launched.run_tiles() };
+            unsafe { launched.run_alone() };
             self.settle(host, &launched);
         }
         host.retired.add(launched);

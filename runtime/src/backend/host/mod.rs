@@ -1,6 +1,7 @@
 //! The embedded device in real time: streams as actors on a fixed pool of workers.
 
 mod actor;
+mod inbox;
 mod pool;
 mod retired;
 mod timeline;
@@ -8,6 +9,7 @@ mod timeline;
 use std::sync::{Arc, OnceLock};
 
 use actor::{Actor, Help};
+use inbox::Inbox;
 use pool::{Item, Pool};
 use retired::Retired;
 use timeline::Waker;
@@ -20,6 +22,7 @@ use crate::reports::Reports;
 /// The device. Its workers end when it is closed and all work is done.
 pub(crate) struct Host {
     streams: Box<[OnceLock<Arc<Actor>>]>,
+    inbox: Inbox,
     pool: Pool,
     retired: Retired,
     reports: Arc<Reports>,
@@ -33,6 +36,7 @@ impl Host {
     pub(crate) fn open(workers: usize, streams: usize, reports: Arc<Reports>) -> Result<Arc<Host>> {
         let host = Arc::new(Host {
             streams: (0..streams).map(|_| OnceLock::new()).collect(),
+            inbox: Inbox::default(),
             pool: Pool::new(workers),
             retired: Retired::default(),
             reports,
@@ -61,7 +65,7 @@ impl Host {
     }
 
     fn is_idle(&self) -> bool {
-        self.streams.iter().filter_map(OnceLock::get).all(|actor| actor.is_idle())
+        self.inbox.is_empty() && self.streams.iter().filter_map(OnceLock::get).all(|actor| actor.is_idle())
     }
 
     fn wake(&self, waker: Waker) {
@@ -78,6 +82,7 @@ impl Host {
     /// Brings `mark` forward on the calling thread. Only what `mark` comes after is run: anything else could keep the
     /// thread longer than it wants to wait. False when there was nothing to do.
     fn help(self: &Arc<Self>, mark: Mark) -> bool {
+        self.inbox.deliver(self);
         let mut mark = mark;
         // Waits point to what was issued before, so the chain ends; it is short in any case that matters.
         for _ in 0..16 {
@@ -106,10 +111,8 @@ impl Host {
 
 impl Backend for Host {
     fn submit(&self, stream: u32, op: Op) {
-        let actor = self.actor(stream);
-        if actor.push(op) {
-            self.pool.add(Item::Stream(actor.clone()));
-        }
+        self.inbox.post(stream, op);
+        self.pool.call_a_looker();
     }
 
     fn is_untidy(&self) -> bool {

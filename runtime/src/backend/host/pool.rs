@@ -24,15 +24,20 @@ pub(super) enum Item {
 
 /// Turns of looking for work before a worker sleeps: about as long as a cache miss or two takes, which is how soon the
 /// next operation of a busy program comes.
-const SPINS: u32 = 200;
+const SPINS: u32 = 2000;
+
+/// Something on cache lines of its own: what workers write all the time is not next to what the host reads.
+#[derive(Default)]
+#[repr(align(128))]
+pub(super) struct Apart<T>(pub(super) T);
 
 pub(super) struct Pool {
     workers: usize,
-    ready: Mutex<VecDeque<Item>>,
+    ready: Apart<Mutex<VecDeque<Item>>>,
     /// The length of `ready`, to be read without the lock.
-    waiting: AtomicUsize,
+    waiting: Apart<AtomicUsize>,
     /// Workers that are looking for work.
-    looking: AtomicUsize,
+    looking: Apart<AtomicUsize>,
     sleeping: Mutex<Vec<Thread>>,
     sleepers: AtomicUsize,
     /// The device is gone: end when all is done.
@@ -43,9 +48,9 @@ impl Pool {
     pub(super) fn new(workers: usize) -> Pool {
         Pool {
             workers,
-            ready: Mutex::default(),
-            waiting: AtomicUsize::new(0),
-            looking: AtomicUsize::new(0),
+            ready: Apart::default(),
+            waiting: Apart::default(),
+            looking: Apart::default(),
             sleeping: Mutex::default(),
             sleepers: AtomicUsize::new(0),
             closing: AtomicBool::new(false),
@@ -61,22 +66,37 @@ impl Pool {
         self.workers > 1
     }
 
+    /// Adds work, and sees to it that somebody takes it.
     pub(super) fn add(&self, item: Item) {
-        {
-            let mut ready = self.ready.lock();
-            ready.push_back(item);
-            self.waiting.store(ready.len(), Ordering::SeqCst);
-        }
-        if self.looking.load(Ordering::SeqCst) == 0 {
-            self.wake_one();
+        self.add_quietly(item);
+        self.call_a_looker();
+    }
+
+    /// Adds work for the calling worker.
+    pub(super) fn add_quietly(&self, item: Item) {
+        let mut ready = self.ready.0.lock();
+        ready.push_back(item);
+        self.waiting.0.store(ready.len(), Ordering::SeqCst);
+    }
+
+    /// Sees to it that somebody takes what the calling worker does not.
+    pub(super) fn call_for_the_rest(&self) {
+        if self.waiting.0.load(Ordering::SeqCst) > 1 {
+            self.call_a_looker();
         }
     }
 
-    fn wake_one(&self) {
-        if self.sleepers.load(Ordering::SeqCst) != 0
-            && let Some(thread) = self.pop_sleeper()
-        {
-            thread.unpark();
+    /// Wakes a sleeper unless somebody is looking for work already.
+    pub(super) fn call_a_looker(&self) {
+        if self.looking.0.load(Ordering::SeqCst) != 0 || self.sleepers.load(Ordering::SeqCst) == 0 {
+            return;
+        }
+        // The sleeper counts as looking from now on, so that nobody wakes a second one while it gets up.
+        if self.looking.0.compare_exchange(0, 1, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
+            match self.pop_sleeper() {
+                Some(thread) => thread.unpark(),
+                None => self.looking.0.store(0, Ordering::SeqCst),
+            }
         }
     }
 
@@ -87,13 +107,16 @@ impl Pool {
         thread
     }
 
-    fn take(&self) -> Option<Item> {
-        if self.waiting.load(Ordering::SeqCst) == 0 {
-            return None;
+    fn take(&self, host: &Arc<Host>) -> Option<Item> {
+        if self.waiting.0.load(Ordering::SeqCst) == 0 {
+            host.inbox.deliver(host);
+            if self.waiting.0.load(Ordering::SeqCst) == 0 {
+                return None;
+            }
         }
-        let mut ready = self.ready.lock();
+        let mut ready = self.ready.0.lock();
         let item = ready.pop_front();
-        self.waiting.store(ready.len(), Ordering::SeqCst);
+        self.waiting.0.store(ready.len(), Ordering::SeqCst);
         item
     }
 
@@ -123,26 +146,27 @@ impl Pool {
     }
 
     /// The next thing to do; `None` when the device is gone and all its work is done.
-    fn next(&self, host: &Host) -> Option<Item> {
-        if let Some(item) = self.take() {
-            return Some(item);
-        }
+    fn next(&self, host: &Arc<Host>) -> Option<Item> {
+        // This worker was called, and counts as looking already.
+        let mut called = false;
         loop {
-            self.looking.fetch_add(1, Ordering::SeqCst);
-            let mut found = None;
-            for _ in 0..SPINS {
-                found = self.take();
-                if found.is_some() {
-                    break;
+            let mut found = self.take(host);
+            // One looks and the others sleep: more would only take the processor from those who have work.
+            let looks = || self.looking.0.compare_exchange(0, 1, Ordering::SeqCst, Ordering::SeqCst).is_ok();
+            if called || (found.is_none() && looks()) {
+                for _ in 0..SPINS {
+                    if found.is_some() {
+                        break;
+                    }
+                    std::hint::spin_loop();
+                    found = self.take(host);
                 }
-                std::hint::spin_loop();
+                self.looking.0.store(0, Ordering::SeqCst);
+                if found.is_some() && (self.waiting.0.load(Ordering::SeqCst) != 0 || host.inbox.is_filled()) {
+                    self.call_a_looker();
+                }
             }
-            let looking = self.looking.fetch_sub(1, Ordering::SeqCst) - 1;
             if found.is_some() {
-                // It was the one that looked: what else there is needs another.
-                if looking == 0 && self.waiting.load(Ordering::SeqCst) != 0 {
-                    self.wake_one();
-                }
                 return found;
             }
             host.retired.flush();
@@ -151,25 +175,31 @@ impl Pool {
                 self.wake_all();
                 return None;
             }
-            self.sleep();
+            called = self.sleep(host);
         }
     }
 
-    fn sleep(&self) {
+    /// Sleeps until called. True when the caller counted this worker as looking.
+    fn sleep(&self, host: &Host) -> bool {
+        let me = std::thread::current();
+        let id = me.id();
         {
             let mut sleeping = self.sleeping.lock();
-            sleeping.push(std::thread::current());
+            sleeping.push(me);
             self.sleepers.store(sleeping.len(), Ordering::SeqCst);
         }
-        // Work that came before the entry was seen.
-        if self.waiting.load(Ordering::SeqCst) == 0 && !self.closing.load(Ordering::SeqCst) {
-            std::thread::park();
-        } else if self.closing.load(Ordering::SeqCst) {
+        if self.closing.load(Ordering::SeqCst) {
             std::thread::park_timeout(std::time::Duration::from_millis(1));
+        } else if !(self.waiting.0.load(Ordering::SeqCst) != 0 || host.inbox.is_filled())
+            || self.looking.0.load(Ordering::SeqCst) != 0
+        {
+            // Work that came before the entry was seen is not slept over, unless somebody looks for it already.
+            std::thread::park();
         }
-        let me = std::thread::current().id();
         let mut sleeping = self.sleeping.lock();
-        sleeping.retain(|t| t.id() != me);
+        let called = !sleeping.iter().any(|t| t.id() == id);
+        sleeping.retain(|t| t.id() != id);
         self.sleepers.store(sleeping.len(), Ordering::SeqCst);
+        called && !self.closing.load(Ordering::SeqCst)
     }
 }
