@@ -1,1 +1,83 @@
-//! What the benchmarks share.
+//! What the benchmarks share: their arguments, their statistics, and the task graphs of [`dag`].
+
+pub mod dag;
+
+use std::time::Instant;
+
+use serde_json::Value;
+
+/// Prints lines for people, or collects figures for one JSON object at the end.
+pub struct Report {
+    json: bool,
+    figures: serde_json::Map<String, Value>,
+}
+
+impl Report {
+    /// A report as asked for on the command line: `--json`, or text. (`cargo bench` passes `--bench`, which says nothing.)
+    ///
+    /// Ends the process with code 2 at any other argument.
+    pub fn from_args() -> Report {
+        let mut json = false;
+        for argument in std::env::args().skip(1) {
+            match argument.as_str() {
+                "--json" => json = true,
+                "--bench" => {}
+                other => {
+                    eprintln!("unknown argument `{other}`: write `--json`, or nothing");
+                    std::process::exit(2);
+                }
+            }
+        }
+        Report { json, figures: serde_json::Map::new() }
+    }
+
+    /// A figure with its unit: a line of text, and `key` in the object.
+    pub fn figure(&mut self, key: &str, value: f64, text: impl std::fmt::Display) {
+        if !self.json {
+            println!("{text}");
+        }
+        self.figures.insert(key.into(), value.into());
+    }
+
+    /// A number that only the object shows.
+    pub fn count(&mut self, key: &str, value: u64) {
+        self.figures.insert(key.into(), value.into());
+    }
+
+    /// Prints the object, if that was asked for.
+    pub fn finish(self) {
+        if self.json {
+            println!("{}", Value::Object(self.figures));
+        }
+    }
+}
+
+/// The middle of the values.
+///
+/// # Panics
+/// Without values.
+pub fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Seconds that `f` takes.
+pub fn seconds(f: impl FnOnce()) -> f64 {
+    let start = Instant::now();
+    f();
+    start.elapsed().as_secs_f64()
+}
+
+/// The middle of `runs` timings of `f`, in seconds.
+///
+/// # Errors
+/// The first error of `f`.
+pub fn median_seconds<E>(runs: usize, mut f: impl FnMut() -> Result<(), E>) -> Result<f64, E> {
+    let mut times = Vec::with_capacity(runs);
+    for _ in 0..runs {
+        let start = Instant::now();
+        f()?;
+        times.push(start.elapsed().as_secs_f64());
+    }
+    Ok(median(times))
+}
