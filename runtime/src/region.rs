@@ -159,7 +159,8 @@ impl Region {
         let books = &mut *main.device().books();
         books.ledger.tail(main.slot()).into_iter().for_each(|m| entry.add(m));
         let depth = with_context(|context| {
-            let inherited = context.frames.last_mut().map_or_else(Marks::default, |outer| {
+            let outer = context.frames.last_mut().filter(|outer| outer.main.device() == main.device());
+            let inherited = outer.map_or_else(Marks::default, |outer| {
                 let mut inherited = outer.used(&main).expected.clone();
                 inherited.0.retain(|m| !books.ledger.covered(main.slot(), *m));
                 inherited
@@ -192,7 +193,8 @@ impl Region {
 
     /// Stands for the code outside of all blocks.
     pub fn main(&self) -> Block<'_> {
-        Block { region: self, stream: self.main_stream(), _entered: None }
+        let used = self.frame(|frame| frame.index_of(&frame.main.clone()));
+        Block { region: self, used, _entered: None }
     }
 
     /// Enters a `stream!` block.
@@ -200,16 +202,7 @@ impl Region {
     /// # Errors
     /// [`Error::CoreLimit`] and [`Error::DeviceMismatch`].
     pub fn on(&self, block: u32, stream: impl AsStream, cores: CoreLimit) -> Result<Block<'_>> {
-        let stream = stream.as_stream();
-        let (main, serial) = self.frame(|frame| (frame.main.clone(), frame.serial));
-        if stream.device() != main.device() {
-            return Err(Error::DeviceMismatch {
-                what: "a `stream!` block in a `#[multicore]` function",
-                left: format!("{} (the current stream at entry)", main.device()),
-                right: format!("{} (the block's stream)", stream.device()),
-            });
-        }
-        self.enter_block(block, if serial { main } else { stream.clone() }, cores)
+        self.enter_block(block, Some(stream.as_stream()), cores)
     }
 
     /// Enters a `stream!(main, ..)` block.
@@ -217,16 +210,29 @@ impl Region {
     /// # Errors
     /// [`Error::CoreLimit`].
     pub fn on_main(&self, block: u32, cores: CoreLimit) -> Result<Block<'_>> {
-        self.enter_block(block, self.main_stream(), cores)
+        self.enter_block(block, None, cores)
     }
 
-    fn enter_block(&self, block: u32, stream: Stream, cores: CoreLimit) -> Result<Block<'_>> {
-        cores.check(stream.device().chip())?;
-        let depth = self.context(|context, frame| {
-            let line = context.frames[frame].plan.blocks.get(block as usize).map(|b| b.line);
-            context.push(stream.clone(), cores, line)
-        });
-        Ok(Block { region: self, stream, _entered: Some(Entered::new(depth)) })
+    fn enter_block(&self, block: u32, stream: Option<&Stream>, cores: CoreLimit) -> Result<Block<'_>> {
+        let (used, depth) = self.context(|context, depth| {
+            let frame = &mut context.frames[depth];
+            let device = frame.main.device();
+            if let Some(stream) = stream
+                && stream.device() != device
+            {
+                return Err(Error::DeviceMismatch {
+                    what: "a `stream!` block in a `#[multicore]` function",
+                    left: format!("{device} (the current stream at entry)"),
+                    right: format!("{} (the block's stream)", stream.device()),
+                });
+            }
+            cores.check(device.chip())?;
+            let line = frame.plan.blocks.get(block as usize).map(|b| b.line);
+            let stream = stream.filter(|_| !frame.serial).unwrap_or(&frame.main).clone();
+            let used = frame.index_of(&stream);
+            Ok((used, context.push(stream, cores, line)))
+        })?;
+        Ok(Block { region: self, used, _entered: Some(Entered::new(depth)) })
     }
 }
 
@@ -252,7 +258,8 @@ impl Drop for Region {
 /// A stretch of code on one stream: a `stream!` block, or what lies outside of all blocks.
 pub struct Block<'r> {
     region: &'r Region,
-    stream: Stream,
+    /// The stream's place in the frame.
+    used: usize,
     _entered: Option<Entered>,
 }
 
@@ -284,21 +291,21 @@ impl Block<'_> {
     }
 
     fn note(&self, f: impl FnOnce(&mut Used)) {
-        self.region.frame(|frame| f(frame.used(&self.stream)));
+        self.region.frame(|frame| f(&mut frame.used[self.used]));
     }
 
     /// Everything launched on the stream so far.
     pub fn record(&self, _record: u32) -> Recorded {
-        let slot = self.stream.slot();
-        let books = &mut *self.stream.device().books();
-        books.ledger.stats.records += 1;
-        let mut marks = Marks::default();
-        books.ledger.tail(slot).into_iter().for_each(|m| marks.add(m));
         self.region.frame(|frame| {
-            let used = frame.used(&self.stream);
+            let used = &frame.used[self.used];
+            let slot = used.stream.slot();
+            let ledger = &mut used.stream.device().books().ledger;
+            ledger.stats.records += 1;
+            let mut marks = Marks::default();
+            ledger.tail(slot).into_iter().for_each(|m| marks.add(m));
             let unused = used.expected.0.iter().chain(&used.awaited.0);
-            unused.filter(|m| !books.ledger.covered(slot, **m)).for_each(|m| marks.add(*m));
-        });
-        Recorded(marks)
+            unused.filter(|m| !ledger.covered(slot, **m)).for_each(|m| marks.add(*m));
+            Recorded(marks)
+        })
     }
 }
