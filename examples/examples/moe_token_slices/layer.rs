@@ -75,13 +75,15 @@ impl Split {
 }
 
 /// Tokens (rows of `x`) through one layer, `slices` groups of rows at a time.
+///
+/// Streams are first in, first out, so the order of the source is the order in which a stream takes things up. All slices
+/// are sent out before the first comes back: `dispatch` moves the rows of the next slices while `compute` is at the first.
 #[multicore(streams(compute, vector, dispatch))]
 pub(crate) fn moe(x: &Tensor, w: &Weights, slices: usize) -> Result<Tensor> {
     let split = Split::of(x.device().chip());
-    let mut outs = Vec::with_capacity(slices);
+    let mut sent = Vec::with_capacity(slices);
     for rows in cut(x.shape()[0], slices) {
         let tokens = x.slice(rows)?;
-
         // Who goes where.
         let (normed, weights, routing) = stream!(vector, cores(cube = split.gate, vector = split.vector), {
             let normed = tokens.rms_norm(&w.norm, EPSILON)?;
@@ -90,20 +92,23 @@ pub(crate) fn moe(x: &Tensor, w: &Weights, slices: usize) -> Result<Tensor> {
             let routing = experts.moe_route(w.shape.gate.experts)?;
             (normed, weights, routing)
         });
-        // Rows to their experts: while `compute` is at the slice before.
-        let sent = stream!(dispatch, cores(vector = split.dispatch), { normed.moe_dispatch(&routing)? });
+        // Rows to their experts.
+        let rows = stream!(dispatch, cores(vector = split.dispatch), { normed.moe_dispatch(&routing)? });
+        sent.push((tokens, normed, weights, routing, rows));
+    }
 
+    let mut outs = Vec::with_capacity(slices);
+    for (tokens, normed, weights, routing, rows) in &sent {
         // Each expert on its own rows. The shared expert fills the time that `compute` would wait for `active`.
-        let up = stream!(compute, cores(cube = split.cube), { sent.grouped_matmul(&w.up, &routing.offsets)? });
+        let up = stream!(compute, cores(cube = split.cube), { rows.grouped_matmul(&w.up, &routing.offsets)? });
         let active = stream!(vector, cores(vector = split.vector), { up.swiglu()? });
         let shared = stream!(compute, cores(cube = split.cube, vector = split.vector), {
             normed.matmul(&w.shared_up)?.swiglu()?.matmul(&w.shared_down)?
         });
         let down = stream!(compute, cores(cube = split.cube), { active.grouped_matmul(&w.down, &routing.offsets)? });
-
         // Rows back, weighted, onto what came in.
         let out = stream!(dispatch, cores(vector = split.dispatch), {
-            down.moe_combine(&routing, &weights)?.add(&shared)?.add(&tokens)?
+            down.moe_combine(routing, weights)?.add(&shared)?.add(tokens)?
         });
         outs.push(out);
     }

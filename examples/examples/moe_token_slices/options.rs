@@ -12,13 +12,13 @@ use clap::Parser;
 #[derive(Parser, Debug)]
 pub(crate) struct Options {
     /// Tokens of one forward pass
-    #[arg(long, default_value_t = 1024)]
+    #[arg(long, default_value_t = 4096)]
     pub(crate) tokens: usize,
     /// Size of a token's vector
-    #[arg(long, default_value_t = 512)]
+    #[arg(long, default_value_t = 256)]
     pub(crate) hidden: usize,
     /// Size of the vector inside an expert
-    #[arg(long, default_value_t = 256)]
+    #[arg(long, default_value_t = 128)]
     pub(crate) inter: usize,
     /// Routed experts [default: 64, or the columns of --counts]
     #[arg(long)]
