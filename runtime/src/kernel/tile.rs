@@ -176,6 +176,11 @@ impl<T> Output<'_, T> {
         self.cols.clone()
     }
 
+    /// The columns of the whole output.
+    pub fn width(&self) -> usize {
+        self.all_cols
+    }
+
     /// The elements of the output, counted in row-major order, that a piece of whole rows holds.
     pub fn range(&self) -> Range<usize> {
         self.rows.start * self.all_cols + self.cols.start
