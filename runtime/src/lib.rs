@@ -54,7 +54,7 @@ pub use tensor::{Operand, OperandMut, Tensor, View, ViewMut};
 
 /// What nearly every program needs: `use multicore::prelude::*`.
 pub mod prelude {
-    pub use crate::ops::Ops;
+    pub use crate::ops::{Ops, OpsMut};
     pub use crate::{
         CoreKind, CoreLimit, DType, Device, Error, Event, Kernel, KernelResult, Launch, Operand, OperandMut, Result,
         Stream, Tensor, Tile, View, ViewMut, Work, bf16, f16, multicore, multicore_fn, stream,
