@@ -115,7 +115,7 @@ impl Device {
     /// `host` is the embedded one: it computes on this machine's processors, and models a chip of 24 cube and 48 vector
     /// cores (`host:20x40` for 20 and 40). Options follow after commas: `workers=N` threads (one a processor),
     /// `streams=N` at most (1984, as on Atlas A2), `memory=BYTES` at most (no limit), `serial` (the blocks of
-    /// `#[multicore]` functions all run on the stream that is current at entry).
+    /// `#[multicore]` functions all run on the stream that is current at entry; also with `MULTICORE_SERIAL=1`).
     ///
     /// # Errors
     /// [`Error::DeviceSpec`].

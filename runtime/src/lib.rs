@@ -11,7 +11,7 @@
 //! fn sum_of_products(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 //!     let aa = stream!(left, cores(cube = 12), { a.matmul(a)? });
 //!     let bb = stream!(right, cores(cube = 12), { b.matmul(b)? });   // beside `aa`
-//!     stream!(left, { aa.add(&bb)? })                                // after both
+//!     stream!(left, { aa.add(&bb) })                                // after both
 //! }
 //! ```
 //!

@@ -1,4 +1,4 @@
-//! Device specifications: `host:20x40,workers=8,serial`.
+//! Device specifications: `host:20x40,workers=8,serial`. `MULTICORE_SERIAL=1` stands for `serial` in all of them.
 
 use crate::error::{Error, Result};
 use crate::limit::Cores;
@@ -31,7 +31,7 @@ impl Spec {
             workers: std::thread::available_parallelism().map_or(1, usize::from),
             streams: 1984,
             memory: usize::MAX / 2,
-            serial: false,
+            serial: std::env::var_os("MULTICORE_SERIAL").is_some_and(|v| v == "1"),
         };
         if !model.is_empty() {
             let cores = model.split_once('x').and_then(|(c, v)| Some((c.parse().ok()?, v.parse().ok()?)));
