@@ -54,6 +54,10 @@ pub(crate) fn rows(shape: &[usize], strides: &[usize]) -> Option<(usize, usize, 
         return None;
     }
     let rows: usize = lead.iter().product();
+    if rows == 0 {
+        // Without elements any stride is right.
+        return Some((0, cols, cols));
+    }
     let mut stride = None;
     let mut expected = 0;
     for (&d, &s) in lead.iter().zip(lead_strides).rev() {
@@ -92,6 +96,8 @@ mod tests {
         assert_eq!(rows(&[3, 2], &[1, 3]), None);
         assert_eq!(rows(&[5], &[1]), Some((1, 5, 5)));
         assert_eq!(rows(&[], &[]), Some((1, 1, 1)));
+        assert_eq!(rows(&[3, 0, 2], &[2, 2, 1]), Some((0, 2, 2)));
+        assert_eq!(rows(&[2, 3, 0], &[3, 1, 1]), Some((6, 0, 1)));
     }
 
     #[test]
