@@ -4,16 +4,16 @@
 //! towards zero into integers, where what is out of range becomes the nearest limit and NaN becomes 0. A real number
 //! becomes a complex one without imaginary part; a complex one has no real one to become.
 
-
 use half::{bf16, f16};
 use num_complex::{Complex32, Complex64};
 
+use super::check;
 use super::dispatch::for_any;
 use super::layout::copy;
 use super::number::Float;
 use super::pieces::{self, CHUNK, Reader, for_chunks};
 use crate::dtype::{DType, Element};
-use crate::error::{Error, KernelResult, Result};
+use crate::error::{KernelResult, Result};
 use crate::kernel::{Kernel, Launch, Tile, Work};
 use crate::limit::CoreKind;
 use crate::tensor::{Operand, Tensor, View};
@@ -25,7 +25,7 @@ use crate::tensor::{Operand, Tensor, View};
 /// becomes a complex one without imaginary part.
 ///
 /// # Errors
-/// [`Error::DType`] from a complex type to a real one.
+/// [`Error::DType`](crate::Error::DType) from a complex type to a real one.
 #[track_caller]
 pub fn cast(x: &(impl Operand + ?Sized), to: DType) -> Result<Tensor> {
     let x = x.view();
@@ -41,11 +41,9 @@ pub fn cast(x: &(impl Operand + ?Sized), to: DType) -> Result<Tensor> {
         (DType::Complex128, DType::Complex64) => launch(&x, &mut y, |x: &[Complex64], y| {
             each(x, y, |x| Complex32::new(x.re as f32, x.im as f32));
         }),
-        (DType::Complex64 | DType::Complex128, _) => Err(Error::DType {
-            operator: "Cast",
-            expected: format!("a real type to become {to}, or a complex result"),
-            found: from,
-        }),
+        (DType::Complex64 | DType::Complex128, _) => {
+            check::unfit("Cast", format!("a real type to become {to}, or a complex result"), from)
+        }
         (DType::I32, DType::I64) => launch(&x, &mut y, |x: &[i32], y| each(x, y, i64::from)),
         (DType::I32, DType::U8) => launch(&x, &mut y, |x: &[i32], y| each(x, y, |x| x as u8)),
         (DType::I64, DType::I32) => launch(&x, &mut y, |x: &[i64], y| each(x, y, |x| x as i32)),

@@ -9,6 +9,11 @@ pub(super) fn misfit<T>(operator: &'static str, reason: String) -> Result<T> {
     Err(Error::Shape { operator, reason })
 }
 
+/// A type error; `expected` says what would fit.
+pub(super) fn unfit<T>(operator: &'static str, expected: impl Into<String>, found: DType) -> Result<T> {
+    Err(Error::DType { operator, expected: expected.into(), found })
+}
+
 /// `x` must have `rank` dimensions; `form` spells them, as in `[rows, columns]`.
 pub(super) fn rank(operator: &'static str, what: &str, x: &View<'_>, rank: usize, form: &str) -> Result<()> {
     if x.shape().len() == rank {
@@ -41,18 +46,13 @@ pub(super) fn same_shape(operator: &'static str, a: &View<'_>, b: &View<'_>) -> 
 }
 
 pub(super) fn same_dtype(operator: &'static str, a: &View<'_>, b: &View<'_>) -> Result<()> {
-    dtype(operator, &format_args!("like the first operand; cast one of the two"), b, a.dtype())
+    dtype(operator, "like the first operand; cast one of the two", b, a.dtype())
 }
 
 /// `x` must have elements of `expected`; `why` goes on after its name.
-pub(super) fn dtype(
-    operator: &'static str,
-    why: &dyn std::fmt::Display,
-    x: &View<'_>,
-    expected: DType,
-) -> Result<()> {
+pub(super) fn dtype(operator: &'static str, why: &str, x: &View<'_>, expected: DType) -> Result<()> {
     if x.dtype() == expected {
         return Ok(());
     }
-    Err(Error::DType { operator, expected: format!("{expected} ({why})"), found: x.dtype() })
+    unfit(operator, format!("{expected} ({why})"), x.dtype())
 }

@@ -165,11 +165,8 @@ fn multiply_wide<T: Float>(c: &mut Output<'_, T>, rows: Range<usize>, a: Matrix<
 /// The matrix as `f32` in `room`, row after row or column after column, as it lay before.
 fn widen<'a, T: Float>(x: Matrix<'_, T>, room: &'a mut [f32]) -> Matrix<'a, f32> {
     let by_column = x.row_stride == 1 && x.col_stride != 1;
-    let (lines, len, line_stride, stride) = if by_column {
-        (x.cols, x.rows, x.col_stride, 1)
-    } else {
-        (x.rows, x.cols, x.row_stride, x.col_stride)
-    };
+    let (lines, len, line_stride, stride) =
+        if by_column { (x.cols, x.rows, x.col_stride, 1) } else { (x.rows, x.cols, x.row_stride, x.col_stride) };
     let room = &mut room[..lines * len];
     for (i, to) in room.chunks_exact_mut(len.max(1)).enumerate() {
         let line = &x.data[i * line_stride..];
@@ -184,4 +181,3 @@ fn widen<'a, T: Float>(x: Matrix<'_, T>, room: &'a mut [f32]) -> Matrix<'a, f32>
     let (row_stride, col_stride) = if by_column { (1, len) } else { (len, 1) };
     Matrix { data: room, rows: x.rows, cols: x.cols, row_stride, col_stride }
 }
-

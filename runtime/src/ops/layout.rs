@@ -199,7 +199,7 @@ impl<T: Element> Kernel for Concat<T> {
 #[track_caller]
 pub fn fill<T: Element>(x: &mut (impl OperandMut + ?Sized), value: T) -> Result<()> {
     let view = x.view();
-    check::dtype("Fill", &"the type of the value", &view, T::DTYPE)?;
+    check::dtype("Fill", "the type of the value", &view, T::DTYPE)?;
     let bytes = pieces::bytes(&view);
     let tile = pieces::tile(view.shape(), view.dtype());
     Launch::new(Fill { value, bytes }).output(x, tile).submit()

@@ -64,7 +64,11 @@ pub fn batch_matmul(a: &(impl Operand + ?Sized), b: &(impl Operand + ?Sized)) ->
     if a.shape()[0] != b.shape()[0] {
         return check::misfit(
             NAME,
-            format!("{:?} times {:?}: the first dimensions differ, expected stacks of one length", a.shape(), b.shape()),
+            format!(
+                "{:?} times {:?}: the first dimensions differ, expected stacks of one length",
+                a.shape(),
+                b.shape()
+            ),
         );
     }
     fits(NAME, &a, &b)?;
@@ -119,7 +123,7 @@ pub fn grouped_matmul(
     let groups = match offsets.dtype() {
         DType::I64 => Groups::ByI64,
         _ => {
-            check::dtype(NAME, &"or int64, for the offsets", &offsets, DType::I32)?;
+            check::dtype(NAME, "or int64, for the offsets", &offsets, DType::I32)?;
             Groups::ByI32
         }
     };

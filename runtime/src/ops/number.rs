@@ -169,9 +169,14 @@ mod tests {
         for i in -104_000..=89_000 {
             let x = i as f32 / 1000.0;
             let (got, exact) = (exp(x), f64::from(x).exp());
-            let unit = f64::from(f32::from_bits((exact as f32).to_bits().max(1)) - f32::from_bits((exact as f32).to_bits().max(1) - 1));
+            let unit = f64::from(
+                f32::from_bits((exact as f32).to_bits().max(1)) - f32::from_bits((exact as f32).to_bits().max(1) - 1),
+            );
             let infinite = exact > f64::from(f32::MAX);
-            assert!(if infinite { got > 3.4e38 } else { (f64::from(got) - exact).abs() <= 2.0 * unit }, "exp({x}) = {got}");
+            assert!(
+                if infinite { got > 3.4e38 } else { (f64::from(got) - exact).abs() <= 2.0 * unit },
+                "exp({x}) = {got}"
+            );
         }
         assert_eq!((exp(0.0), exp(f32::NEG_INFINITY), exp(f32::INFINITY)), (1.0, 0.0, f32::INFINITY));
         assert_eq!((exp(f32::MIN), exp(f32::MAX)), (0.0, f32::INFINITY));

@@ -125,15 +125,19 @@ impl<S: Float, D: Float> Kernel for SumOfRuns<S, D> {
     fn tile(&self, tile: &mut Tile<'_>) -> KernelResult {
         let x = Reader::new(tile.input::<S>(0)?);
         let mut wide = [0.0; CHUNK];
-        for_chunks(&mut tile.output::<D>(0)?, |_| usize::MAX, |at, y| {
-            D::compute(y, |y| {
-                for (i, y) in (at..).zip(y) {
-                    *y = 0.0;
-                    let run = i * self.run..((i + 1) * self.run).min(self.all);
-                    x.for_range(run, |_, x| *y += total(S::widened(x, &mut wide)));
-                }
-            });
-        });
+        for_chunks(
+            &mut tile.output::<D>(0)?,
+            |_| usize::MAX,
+            |at, y| {
+                D::compute(y, |y| {
+                    for (i, y) in (at..).zip(y) {
+                        *y = 0.0;
+                        let run = i * self.run..((i + 1) * self.run).min(self.all);
+                        x.for_range(run, |_, x| *y += total(S::widened(x, &mut wide)));
+                    }
+                });
+            },
+        );
         Ok(())
     }
 }
@@ -162,19 +166,23 @@ impl<T: Float> Kernel for SumOfRows<T> {
     fn tile(&self, tile: &mut Tile<'_>) -> KernelResult {
         let x = Reader::new(tile.input::<T>(0)?);
         let mut wide = [0.0; CHUNK];
-        for_chunks(&mut tile.output::<T>(0)?, |_| usize::MAX, |start, y| {
-            T::compute(y, |y| {
-                y.fill(0.0);
-                for row in 0..self.terms {
-                    let from = row * self.width + start;
-                    x.for_range(from..from + y.len(), |at, x| {
-                        for (y, x) in y[at - from..].iter_mut().zip(T::widened(x, &mut wide)) {
-                            *y += x;
-                        }
-                    });
-                }
-            });
-        });
+        for_chunks(
+            &mut tile.output::<T>(0)?,
+            |_| usize::MAX,
+            |start, y| {
+                T::compute(y, |y| {
+                    y.fill(0.0);
+                    for row in 0..self.terms {
+                        let from = row * self.width + start;
+                        x.for_range(from..from + y.len(), |at, x| {
+                            for (y, x) in y[at - from..].iter_mut().zip(T::widened(x, &mut wide)) {
+                                *y += x;
+                            }
+                        });
+                    }
+                });
+            },
+        );
         Ok(())
     }
 }

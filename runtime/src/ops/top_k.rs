@@ -25,7 +25,10 @@ pub fn top_k(x: &(impl Operand + ?Sized), k: usize) -> Result<(Tensor, Tensor)> 
     let x = x.view();
     let cols = check::last(NAME, &x)?;
     if k > cols || i32::try_from(cols).is_err() {
-        return check::misfit(NAME, format!("{k} of the last dimension of shape {:?}: expected at most {cols}", x.shape()));
+        return check::misfit(
+            NAME,
+            format!("{k} of the last dimension of shape {:?}: expected at most {cols}", x.shape()),
+        );
     }
     let mut shape = x.shape().to_vec();
     if let Some(last) = shape.last_mut() {

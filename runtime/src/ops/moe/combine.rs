@@ -28,7 +28,7 @@ pub fn moe_combine(
     let (y, weights) = (y.view(), weights.view());
     check::rank(NAME, "the operand of rows", &y, 2, "[T k, H]")?;
     check::rank(NAME, "the operand of weights", &weights, 2, "[T, k]")?;
-    check::dtype(NAME, &"for the weights", &weights, DType::F32)?;
+    check::dtype(NAME, "for the weights", &weights, DType::F32)?;
     if y.shape()[0] != weights.numel() || routing.rows.numel() != weights.numel() {
         return check::misfit(
             NAME,

@@ -39,12 +39,18 @@ impl GateConfig {
             return check::misfit(NAME, format!("{experts} experts in {groups} groups: expected groups of one size"));
         }
         if topk_groups == 0 || topk_groups > groups {
-            return check::misfit(NAME, format!("{topk_groups} of {groups} groups: expected at least 1 and at most all"));
+            return check::misfit(
+                NAME,
+                format!("{topk_groups} of {groups} groups: expected at least 1 and at most all"),
+            );
         }
         if top_k > experts / groups * topk_groups {
             return check::misfit(
                 NAME,
-                format!("{top_k} of the {} experts of {topk_groups} groups: expected at most all", experts / groups * topk_groups),
+                format!(
+                    "{top_k} of the {} experts of {topk_groups} groups: expected at most all",
+                    experts / groups * topk_groups
+                ),
             );
         }
         Ok(())
@@ -78,11 +84,16 @@ pub fn moe_gate(
         return check::misfit(NAME, format!("logits of shape {:?}, expected [T, {}]", logits.shape(), config.experts));
     }
     if let Some(bias) = &bias {
-        check::dtype(NAME, &"for the bias", bias, DType::F32)?;
+        check::dtype(NAME, "for the bias", bias, DType::F32)?;
         if bias.shape() != [config.experts] {
             return check::misfit(
                 NAME,
-                format!("a bias of shape {:?} for logits of shape {:?}, expected [{}]", bias.shape(), logits.shape(), config.experts),
+                format!(
+                    "a bias of shape {:?} for logits of shape {:?}, expected [{}]",
+                    bias.shape(),
+                    logits.shape(),
+                    config.experts
+                ),
             );
         }
     }

@@ -39,10 +39,13 @@ const ROUTE: &str = "MoeInitRouting";
 pub fn moe_route(indices: &(impl Operand + ?Sized), experts: usize) -> Result<MoeRouting> {
     let indices = indices.view();
     check::rank(ROUTE, "the operand of indices", &indices, 2, "[T, k]")?;
-    check::dtype(ROUTE, &"for the indices", &indices, DType::I32)?;
+    check::dtype(ROUTE, "for the indices", &indices, DType::I32)?;
     let slots = indices.numel();
     if i32::try_from(slots).is_err() || i32::try_from(experts).is_err() {
-        return check::misfit(ROUTE, format!("{slots} rows for {experts} experts: expected numbers that an int32 holds"));
+        return check::misfit(
+            ROUTE,
+            format!("{slots} rows for {experts} experts: expected numbers that an int32 holds"),
+        );
     }
     let mut routing = MoeRouting {
         slots: Tensor::empty(&[slots], DType::I32)?,
@@ -96,7 +99,11 @@ impl Kernel for Route {
             }
         });
         if let Some((slot, expert)) = wrong {
-            return Err(format!("index {expert} in place {slot}: expected the number of one of {} experts", self.experts).into());
+            return Err(format!(
+                "index {expert} in place {slot}: expected the number of one of {} experts",
+                self.experts
+            )
+            .into());
         }
         let mut first = 0i32;
         for (offset, next) in offsets.iter_mut().zip(&mut next) {
@@ -118,6 +125,28 @@ impl Kernel for Route {
 
 /// The rows of `x` (`[T, H]`) in the experts' order (`[T k, H]`), and the order: [`moe_route`], then the copy, both on
 /// vector cores.
+///
+/// ```
+/// use multicore::ops::GateConfig;
+/// use multicore::prelude::*;
+///
+/// # fn main() -> Result<()> {
+/// // Two tokens, three experts, each token to its two best.
+/// let config = GateConfig { experts: 3, groups: 1, topk_groups: 1, top_k: 2, route_scale: 1.0 };
+/// let logits = Tensor::from_slice(&[0.0f32, 9.0, 9.0, 9.0, 9.0, 0.0], &[2, 3])?;
+/// let (weights, experts) = logits.moe_gate(None, &config)?;
+/// assert_eq!(experts.to_vec::<i32>()?, [1, 2, 0, 1]);
+///
+/// let x = Tensor::from_slice(&[10.0f32, 20.0], &[2, 1])?;
+/// let (rows, routing) = x.moe_permute(&experts, config.experts)?;
+/// assert_eq!(rows.to_vec::<f32>()?, [20.0, 10.0, 20.0, 10.0]);
+/// assert_eq!(routing.offsets.to_vec::<i32>()?, [0, 1, 3, 4]);
+///
+/// // Experts that change nothing: the weights of a token add up to 1.
+/// assert_eq!(rows.moe_combine(&routing, &weights)?.to_vec::<f32>()?, [10.0, 20.0]);
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// Those of [`moe_route`], and [`Error::Shape`](crate::Error::Shape) when `x` has not a row for each row of `indices`.
@@ -149,7 +178,10 @@ fn to_experts(name: &'static str, kind: CoreKind, x: &View<'_>, routing: &MoeRou
     if if tokens == 0 { slots != 0 } else { !slots.is_multiple_of(tokens) } {
         return check::misfit(
             name,
-            format!("rows of shape {:?} for a routing of {slots} slots: expected as many slots for each row", x.shape()),
+            format!(
+                "rows of shape {:?} for a routing of {slots} slots: expected as many slots for each row",
+                x.shape()
+            ),
         );
     }
     gather(name, kind, x, &routing.slots, slots / tokens.max(1))
@@ -168,7 +200,11 @@ pub fn moe_unpermute(y: &(impl Operand + ?Sized), routing: &MoeRouting) -> Resul
     if y.shape()[0] != routing.rows.numel() {
         return check::misfit(
             NAME,
-            format!("rows of shape {:?} for a routing of {} slots: expected a row for each", y.shape(), routing.rows.numel()),
+            format!(
+                "rows of shape {:?} for a routing of {} slots: expected a row for each",
+                y.shape(),
+                routing.rows.numel()
+            ),
         );
     }
     gather(NAME, CoreKind::Vector, &y, &routing.rows, 1)
@@ -227,6 +263,8 @@ impl<T: Element> Kernel for Gather<T> {
 pub(super) fn row_number(place: i32, per: usize, count: usize) -> Result<usize, String> {
     match usize::try_from(place).map(|place| place / per) {
         Ok(row) if row < count => Ok(row),
-        _ => Err(format!("place {place} of a routing that has {count} rows to come from, expected 0 to {}", count * per)),
+        _ => {
+            Err(format!("place {place} of a routing that has {count} rows to come from, expected 0 to {}", count * per))
+        }
     }
 }
