@@ -1,0 +1,154 @@
+//! Places: variables and the fields of variables, and what a use of one touches.
+
+use quote::ToTokens;
+use syn::ext::IdentExt;
+use syn::{Expr, Member, UnOp};
+
+use super::{Use, Value, Walk};
+use crate::model::{Access, Mode, VarId};
+use crate::resolve::{Reach, Scopes};
+
+/// How an expression uses a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Usage {
+    /// As a value: copied or moved.
+    Value,
+    /// `x.clone()`
+    Copy,
+    /// `&x`
+    Borrow,
+    /// `&mut x`
+    BorrowMut,
+    /// `x.method()`, which may lend what it borrows mutably.
+    Receiver { lends_mutably: bool },
+    /// `match x {}`: as a value or borrowed, as the patterns say.
+    Match,
+    /// `x += ..`
+    Write,
+}
+
+/// Without parentheses.
+pub(super) fn bare(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Paren(paren) => bare(&paren.expr),
+        Expr::Group(group) => bare(&group.expr),
+        _ => expr,
+    }
+}
+
+/// The variable that a place expression names or is a part of.
+pub(super) fn root(scopes: &Scopes, expr: &Expr) -> Option<VarId> {
+    match bare(expr) {
+        Expr::Path(path) if path.qself.is_none() => scopes.get(path.path.get_ident()?),
+        Expr::Field(field) => root(scopes, &field.base),
+        Expr::Index(index) => root(scopes, &index.expr),
+        Expr::Unary(unary) if matches!(unary.op, UnOp::Deref(_)) => root(scopes, &unary.expr),
+        _ => None,
+    }
+}
+
+impl Walk<'_, '_> {
+    /// The place that an expression names, if it is one; index expressions in it are walked.
+    pub(super) fn place(&mut self, expr: &mut Expr) -> Option<Access> {
+        root(&self.seen.scopes, expr).map(|var| {
+            let mut place = Access::new(var, Mode::Read);
+            self.follow(expr, &mut place);
+            place
+        })
+    }
+
+    /// Adds the fields of a place expression to its root.
+    fn follow(&mut self, expr: &mut Expr, place: &mut Access) {
+        match expr {
+            Expr::Paren(paren) => self.follow(&mut paren.expr, place),
+            Expr::Group(group) => self.follow(&mut group.expr, place),
+            Expr::Unary(unary) => self.follow(&mut unary.expr, place),
+            Expr::Field(field) => {
+                self.follow(&mut field.base, place);
+                if place.whole {
+                    place.path.push(self.field(&field.member));
+                }
+            }
+            Expr::Index(index) => {
+                self.follow(&mut index.expr, place);
+                // An element: as good as the whole, except that writing it leaves the others as they are.
+                place.whole = false;
+                self.value(&mut index.index);
+            }
+            _ => {}
+        }
+    }
+
+    /// The fields of a place, if it is one that always means the same: for streams, and for `after` and its like.
+    pub(super) fn fixed_place(&mut self, expr: &Expr) -> Option<Access> {
+        match bare(expr) {
+            Expr::Path(path) if path.qself.is_none() => {
+                let var = self.seen.scopes.get(path.path.get_ident()?)?;
+                Some(Access::new(var, Mode::Read))
+            }
+            Expr::Field(field) => {
+                let mut place = self.fixed_place(&field.base)?;
+                place.path.push(self.field(&field.member));
+                Some(place)
+            }
+            _ => None,
+        }
+    }
+
+    fn field(&mut self, member: &Member) -> u32 {
+        let name = match member {
+            Member::Named(name) => name.unraw().to_string(),
+            Member::Unnamed(index) => index.to_token_stream().to_string(),
+        };
+        let next = self.fields.len() as u32;
+        *self.fields.entry(name).or_insert(next)
+    }
+
+    /// The value of a place.
+    pub(super) fn used(&self, place: Access, usage: Usage) -> Value {
+        let facts = self.seen.scopes.facts(place.var);
+        let writable = facts.mutable || facts.exclusive;
+        let mode = match usage {
+            Usage::Value if facts.exclusive => Mode::Write,
+            Usage::Value | Usage::Copy | Usage::Borrow | Usage::Match => Mode::Read,
+            Usage::Receiver { lends_mutably: false } if !writable => Mode::Read,
+            Usage::Receiver { .. } | Usage::BorrowMut | Usage::Write => Mode::Write,
+        };
+        let lends = match usage {
+            Usage::Value if facts.exclusive => Some(Reach::Same),
+            Usage::Value | Usage::Copy | Usage::Write => None,
+            Usage::BorrowMut | Usage::Receiver { lends_mutably: true } => Some(Reach::Same),
+            Usage::Match if writable => Some(Reach::Same),
+            Usage::Borrow | Usage::Match | Usage::Receiver { .. } => Some(Reach::Read),
+        };
+        let moves = matches!(usage, Usage::Value | Usage::Copy | Usage::Match);
+        let host = facts.is_host();
+        Value { host, lazy: facts.lazy, uses: self.reached(place, mode, lends, moves), ..Value::default() }
+    }
+
+    /// An access of a place, and of all that its variable may hold a borrow of.
+    pub(super) fn reached(&self, place: Access, mode: Mode, lends: Option<Reach>, moves: bool) -> Vec<Use> {
+        let scopes = &self.seen.scopes;
+        let facts = scopes.facts(place.var);
+        let mut uses = Vec::with_capacity(1 + facts.aliases.len());
+        let is_data = |var: VarId| scopes.is_alive(var) && !scopes.facts(var).is_host();
+        for alias in facts.aliases.iter().filter(|alias| is_data(alias.var)) {
+            let mode = match alias.reach {
+                Reach::Read => Mode::Read,
+                Reach::Same => mode,
+                Reach::Write => Mode::Write,
+            };
+            let part = alias.part.or(facts.part);
+            let access = Access { var: alias.var, path: alias.path.clone(), mode, whole: true, part };
+            let lends = match alias.reach {
+                Reach::Read => Some(Reach::Read),
+                reach => lends.or(Some(reach)),
+            };
+            uses.push(Use { access, lends, moves: false });
+        }
+        if is_data(place.var) {
+            uses.insert(0, Use { access: Access { mode, ..place }, lends, moves });
+        }
+        uses
+    }
+}

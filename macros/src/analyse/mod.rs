@@ -1,0 +1,202 @@
+//! Which node waits for which record.
+//!
+//! In: a [`Model`]. Out: a [`Plan`] that orders every two accesses of one place, one of them a write, as the source does.
+//!
+//! For straight code the waits are exactly the cross-stream edges of the transitive reduction of stream order and data flow,
+//! the fewest that give this order and no other; the records are their distinct sources. One pass finds them: a node's
+//! cross-stream predecessors, latest first, are skipped if the clock of its stream covers them, else waited for, and their
+//! clock is merged. (If a predecessor reaches the node through another one, that one is later, so it was merged before;
+//! if it does not, nothing that was merged contains it, and its edge is in the reduction.)
+//!
+//! Where paths meet, clocks fall to what all of them know, and accesses join; one that is not on every path is waited for
+//! by itself and teaches nothing about others. Loops are taken to the fixpoint, with the accesses of the iteration before
+//! moved to the position where the loop starts.
+
+mod state;
+
+#[cfg(test)]
+mod tests;
+
+use state::{Entry, State};
+
+use crate::model::{Exit, Mode, Model, Node, Op, Position, Seq, TargetId};
+use crate::plan::{Plan, Update, Wait, WaitKind};
+
+/// Finds the plan.
+pub(crate) fn analyse(model: &Model) -> Plan {
+    let mut analysis = Analysis { model, plan: Plan::default(), leaving: vec![Leaving::default(); model.targets as usize], final_pass: true };
+    analysis.seq(&model.body, Some(State::new(model)));
+    analysis.plan
+}
+
+/// What is known where control leaves the body of a loop or of a labelled block, which begins and ends at these positions.
+#[derive(Clone, Debug, Default)]
+struct Leaving {
+    start: Position,
+    end: Position,
+    by_break: Reached,
+    by_continue: Reached,
+}
+
+/// `None` is a place that is not reached.
+type Reached = Option<State>;
+
+struct Analysis<'m> {
+    model: &'m Model,
+    plan: Plan,
+    leaving: Vec<Leaving>,
+    /// Loops around have reached their fixpoint: what is found goes into the plan.
+    final_pass: bool,
+}
+
+impl Analysis<'_> {
+    fn seq(&mut self, seq: &Seq, mut state: Reached) -> Reached {
+        for op in seq {
+            state = self.op(op, state?);
+        }
+        state
+    }
+
+    fn op(&mut self, op: &Op, mut state: State) -> Reached {
+        match op {
+            Op::Declare(var) => state.declare(*var),
+            Op::Begin(stream) => state.begin(*stream),
+            Op::End(stream) => state.end(*stream),
+            Op::Launch(node) => self.node(node, &mut state),
+            Op::Touch(access) => state.touch(access),
+            Op::Point(point) => state.commit(point.id, point.stream, point.position, &point.defines),
+            Op::Move(moved) => state.transfer(moved.id, &moved.from, &moved.to, moved.replaces),
+            Op::Branch { arms, end } => return self.branch(arms, *end, state),
+            Op::Loop { target, start, body, end } => {
+                let mut head = state;
+                head.settle(*start);
+                let collects = std::mem::replace(&mut self.final_pass, false);
+                while self.round(*target, *start, *end, body, &head).is_some_and(|back| head.join(&back)) {}
+                self.final_pass = collects;
+                if collects {
+                    self.round(*target, *start, *end, body, &head);
+                }
+                return self.leaving[target.index()].by_break.take();
+            }
+            Op::Labelled { target, body, end } => {
+                self.leaving[target.index()] = Leaving { end: *end, ..Leaving::default() };
+                let through = settled(self.seq(body, Some(state)), *end);
+                return met(through, self.leaving[target.index()].by_break.take());
+            }
+            Op::Exit(Exit::Return) => return None,
+            Op::Exit(Exit::Break(target)) => {
+                let leaving = &mut self.leaving[target.index()];
+                leaving.by_break = met(leaving.by_break.take(), settled(Some(state), leaving.end));
+                return None;
+            }
+            Op::Exit(Exit::Continue(target)) => {
+                self.go_round(&mut state, self.leaving[target.index()].start);
+                let leaving = &mut self.leaving[target.index()];
+                leaving.by_continue = met(leaving.by_continue.take(), Some(state));
+                return None;
+            }
+        }
+        Some(state)
+    }
+
+    /// Goes through the body of a loop once; gives what the next round starts from.
+    fn round(&mut self, target: TargetId, start: Position, end: Position, body: &Seq, head: &State) -> Reached {
+        self.leaving[target.index()] = Leaving { start, end, ..Leaving::default() };
+        let mut back = self.seq(body, Some(head.clone()));
+        if let Some(state) = &mut back {
+            self.go_round(state, start);
+        }
+        met(back, self.leaving[target.index()].by_continue.take())
+    }
+
+    fn go_round(&self, state: &mut State, start: Position) {
+        state.go_round(start, |stream| self.model.streams[stream.index()].since <= start);
+    }
+
+    fn branch(&mut self, arms: &[Seq], end: Position, state: State) -> Reached {
+        let mut all = None;
+        for arm in arms {
+            let one = self.seq(arm, Some(state.clone()));
+            all = met(all, settled(one, end));
+        }
+        all
+    }
+
+    fn node(&mut self, node: &Node, state: &mut State) {
+        let mut before: Vec<(Entry, usize)> = Vec::new();
+        for (i, access) in node.accesses.iter().enumerate() {
+            for entry in state.entries(access.var) {
+                if entry.access.conflicts(access) && !state.is_after(node.stream, entry, node.barrier) {
+                    before.push((entry.clone(), i));
+                }
+            }
+            if node.barrier && self.final_pass && state.entries(access.var).is_empty() {
+                self.plan.pointless.push((node.id, access.var));
+            }
+        }
+        // Latest first; among those of one point, the one that is simplest to pass on.
+        before.sort_by(|(a, i), (b, j)| {
+            let key = |e: &Entry| (std::cmp::Reverse((e.position, e.point)), e.moves.len(), std::cmp::Reverse(e.update));
+            key(a).cmp(&key(b)).then(i.cmp(j))
+        });
+        let mut waited = Vec::new();
+        for (entry, i) in before {
+            // Two accesses of one point need one wait.
+            if waited.contains(&(entry.point, entry.stream)) || state.is_after(node.stream, &entry, node.barrier) {
+                continue;
+            }
+            waited.push((entry.point, entry.stream));
+            state.wait(node.stream, &entry, node.barrier);
+            if self.final_pass {
+                self.wait(node, i, &entry);
+            }
+        }
+        if !node.barrier {
+            node.accesses.iter().for_each(|access| state.touch(access));
+        }
+    }
+
+    /// Puts a wait into the plan, with all that brings the event to it.
+    fn wait(&mut self, node: &Node, access: usize, entry: &Entry) {
+        let access = &node.accesses[access];
+        let kind = if node.barrier { WaitKind::Wait } else { WaitKind::Expect };
+        let mutable = access.mode == Mode::Write;
+        let waits = self.plan.waits.entry(node.id).or_default();
+        match waits.iter_mut().find(|w| w.var == access.var) {
+            Some(wait) => {
+                wait.points.insert(entry.point);
+                wait.mutable |= mutable;
+            }
+            None => waits.push(Wait { var: access.var, kind, mutable, points: [entry.point].into() }),
+        }
+        let updates = self.plan.records.entry(entry.point).or_default().entry(entry.origin).or_default();
+        if entry.update == Update::Wrote {
+            updates.clear();
+        }
+        if !updates.contains(&Update::Wrote) {
+            updates.insert(entry.update);
+        }
+        self.plan.ready.extend([access.var, entry.origin]);
+        for id in entry.moves.iter() {
+            self.plan.moves.insert(*id);
+            self.plan.ready.extend(self.model.moves[id.index()]);
+        }
+    }
+}
+
+fn met(a: Reached, b: Reached) -> Reached {
+    match (a, b) {
+        (Some(mut a), Some(b)) => {
+            a.join(&b);
+            Some(a)
+        }
+        (a, b) => a.or(b),
+    }
+}
+
+fn settled(mut state: Reached, here: Position) -> Reached {
+    if let Some(state) = &mut state {
+        state.settle(here);
+    }
+    state
+}

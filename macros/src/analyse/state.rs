@@ -1,0 +1,335 @@
+//! What is known at one place of the function: which stream comes after what, and who touched each variable.
+//!
+//! The order on states is "less is known": clocks fall, accesses join. [`State::join`] goes down to the greatest state
+//! below two; it is what branches and loops are made of.
+
+use std::rc::Rc;
+
+use crate::model::{Access, Mode, Model, MoveId, PointId, Position, StreamId, VarId};
+use crate::plan::Update;
+
+/// For each stream, the position up to which all of it comes before; 0 if there is no number.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Clock(Rc<Vec<Position>>);
+
+impl Clock {
+    pub(crate) fn get(&self, stream: StreamId) -> Position {
+        self.0.get(stream.index()).copied().unwrap_or(0)
+    }
+
+    fn at_least(&mut self, len: usize) -> &mut Vec<Position> {
+        let row = Rc::make_mut(&mut self.0);
+        if row.len() < len {
+            row.resize(len, 0);
+        }
+        row
+    }
+
+    /// Comes after `stream` up to `position`, too.
+    fn raise(&mut self, stream: StreamId, position: Position) {
+        if self.get(stream) < position {
+            self.at_least(stream.index() + 1)[stream.index()] = position;
+        }
+    }
+
+    fn merge(&mut self, other: &Clock) {
+        if Rc::ptr_eq(&self.0, &other.0) || other.0.iter().enumerate().all(|(s, &p)| self.0.get(s).is_some_and(|&m| m >= p)) {
+            return;
+        }
+        let row = self.at_least(other.0.len());
+        row.iter_mut().zip(other.0.iter()).for_each(|(mine, theirs)| *mine = (*mine).max(*theirs));
+    }
+
+    /// Down to what both say. True if that is less than before.
+    fn meet(&mut self, other: &Clock) -> bool {
+        if Rc::ptr_eq(&self.0, &other.0) || self.0.iter().enumerate().all(|(s, &p)| p <= other.get(StreamId(s as u32))) {
+            return false;
+        }
+        let row = Rc::make_mut(&mut self.0);
+        row.iter_mut().enumerate().for_each(|(s, mine)| *mine = (*mine).min(other.get(StreamId(s as u32))));
+        true
+    }
+}
+
+/// What a stream comes after.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Known {
+    /// By waits that are made if the data is touched.
+    pub(crate) expected: Clock,
+    /// By waits that are made anyway.
+    pub(crate) certain: Clock,
+}
+
+impl Known {
+    fn meet(&mut self, other: &Known) -> bool {
+        self.expected.meet(&other.expected) | self.certain.meet(&other.certain)
+    }
+}
+
+/// An access that later ones may have to wait for.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Entry {
+    pub(crate) access: Access,
+    /// Where it can be recorded, and for which variable.
+    pub(crate) point: PointId,
+    pub(crate) origin: VarId,
+    pub(crate) update: Update,
+    /// How its event came to this variable.
+    pub(crate) moves: Rc<Vec<MoveId>>,
+    /// `None`: a stream that was another one then.
+    pub(crate) stream: Option<StreamId>,
+    pub(crate) position: Position,
+    /// What its stream came after, if it was executed on every path to here and not again since.
+    pub(crate) known: Option<Known>,
+}
+
+impl Entry {
+    fn is(&self, other: &Entry) -> bool {
+        self.point == other.point && self.stream == other.stream && self.origin == other.origin && self.access == other.access
+    }
+}
+
+/// What is known at one place.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct State {
+    /// `None` for streams that are not the same wherever they are used, outside of their blocks.
+    known: Vec<Option<Known>>,
+    /// The last point of each stream.
+    last: Vec<Position>,
+    entries: Vec<Rc<Vec<Entry>>>,
+    /// Touched since the last point.
+    pending: Vec<Access>,
+}
+
+impl State {
+    pub(crate) fn new(model: &Model) -> State {
+        State {
+            known: model.streams.iter().map(|stream| (!stream.unknown).then(Known::default)).collect(),
+            last: vec![0; model.streams.len()],
+            entries: vec![Rc::default(); model.variables as usize],
+            pending: Vec::new(),
+        }
+    }
+
+    pub(crate) fn entries(&self, var: VarId) -> &[Entry] {
+        &self.entries[var.index()]
+    }
+
+    /// Does `stream` come after the entry?
+    pub(crate) fn is_after(&self, stream: StreamId, entry: &Entry, anyway: bool) -> bool {
+        let (Some(source), Some(known)) = (entry.stream, &self.known[stream.index()]) else { return false };
+        let clock = if anyway { &known.certain } else { &known.expected };
+        source == stream || clock.get(source) >= entry.position
+    }
+
+    pub(crate) fn declare(&mut self, var: VarId) {
+        if !self.entries[var.index()].is_empty() {
+            self.entries[var.index()] = Rc::default();
+        }
+    }
+
+    pub(crate) fn begin(&mut self, stream: StreamId) {
+        self.known[stream.index()] = Some(Known::default());
+    }
+
+    pub(crate) fn end(&mut self, stream: StreamId) {
+        self.known[stream.index()] = None;
+    }
+
+    /// `stream` waits for an entry.
+    pub(crate) fn wait(&mut self, stream: StreamId, entry: &Entry, anyway: bool) {
+        let (Some(source), Some(known)) = (entry.stream, &entry.known) else { return };
+        let Some(mine) = &mut self.known[stream.index()] else { return };
+        mine.expected.merge(&known.expected);
+        mine.expected.raise(source, entry.position);
+        if anyway {
+            mine.certain.merge(&known.certain);
+            mine.certain.raise(source, entry.position);
+        }
+    }
+
+    pub(crate) fn touch(&mut self, access: &Access) {
+        if !self.pending.contains(access) {
+            self.pending.push(access.clone());
+        }
+    }
+
+    /// A point: what was touched can be recorded from here on.
+    pub(crate) fn commit(&mut self, point: PointId, stream: StreamId, position: Position, defines: &[Access]) {
+        let pending = std::mem::take(&mut self.pending);
+        if pending.is_empty() && defines.is_empty() {
+            return;
+        }
+        self.last[stream.index()] = position;
+        let known = self.known[stream.index()].clone().unwrap_or_default();
+        for access in pending.into_iter().chain(defines.iter().cloned()) {
+            let entries = Rc::make_mut(&mut self.entries[access.var.index()]);
+            if entries.iter().any(|e| e.point == point && e.stream == Some(stream) && e.position == position && e.access.stands_for(&access)) {
+                continue;
+            }
+            entries.retain(|e| !access.overwrites(&e.access) && !(e.stream == Some(stream) && access.stands_for(&e.access)));
+            let update = match access.mode {
+                Mode::Read => Update::Read,
+                Mode::Write if access.is_everything() => Update::Wrote,
+                Mode::Write => Update::MayWrite,
+            };
+            let (origin, known) = (access.var, Some(known.clone()));
+            entries.push(Entry { access, point, origin, update, moves: Rc::default(), stream: Some(stream), position, known });
+        }
+    }
+
+    /// `to` takes over the entries of `from`.
+    pub(crate) fn transfer(&mut self, id: MoveId, from: &Access, to: &Access, replaces: bool) {
+        let taken: Vec<Entry> = self.entries[from.var.index()].iter().filter_map(|entry| moved(entry, id, from, to)).collect();
+        let entries = Rc::make_mut(&mut self.entries[to.var.index()]);
+        if replaces {
+            let all = Access { mode: Mode::Write, ..to.clone() };
+            entries.retain(|e| !all.overwrites(&e.access));
+        }
+        for entry in taken {
+            if !entries.contains(&entry) {
+                entries.push(entry);
+            }
+        }
+    }
+
+    /// Where all paths meet at `here`: what a stream knew to be all of another's work so far, it knows to be all up to here.
+    pub(crate) fn settle(&mut self, here: Position) {
+        for clock in self.known.iter_mut().flatten().flat_map(|k| [&mut k.expected, &mut k.certain]) {
+            let row = clock.at_least(self.last.len());
+            row.iter_mut().zip(&self.last).filter(|(p, last)| **p >= **last).for_each(|(p, _)| *p = here);
+        }
+    }
+
+    /// Goes round a loop that began at `start`: what its body did was done by the iteration before, on streams that are
+    /// others now if they are newer than the loop.
+    pub(crate) fn go_round(&mut self, start: Position, is_same: impl Fn(StreamId) -> bool) {
+        self.settle(start);
+        for clock in self.known.iter_mut().flatten().flat_map(|k| [&mut k.expected, &mut k.certain]) {
+            Rc::make_mut(&mut clock.0).iter_mut().filter(|p| **p > start).for_each(|p| *p = start - 1);
+        }
+        self.last.iter_mut().for_each(|p| *p = (*p).min(start));
+        for entries in &mut self.entries {
+            if entries.iter().all(|e| e.position <= start && e.known.is_some()) {
+                continue;
+            }
+            let mut old: Vec<Entry> = Vec::with_capacity(entries.len());
+            for entry in entries.iter() {
+                let mut entry = entry.clone();
+                if entry.position > start {
+                    entry.position = start;
+                    entry.known = None;
+                }
+                entry.stream = entry.stream.filter(|s| entry.known.is_some() || is_same(*s));
+                insert(&mut old, entry);
+            }
+            *entries = Rc::new(old);
+        }
+    }
+
+    /// Down to what holds on both paths. True if that is less than this one knew.
+    pub(crate) fn join(&mut self, other: &State) -> bool {
+        let mut changed = false;
+        for (mine, theirs) in self.known.iter_mut().zip(&other.known) {
+            match (&mut *mine, theirs) {
+                (Some(known), Some(theirs)) => changed |= known.meet(theirs),
+                (Some(_), None) => *mine = None,
+                (None, _) => {}
+            }
+        }
+        for (mine, theirs) in self.last.iter_mut().zip(&other.last) {
+            *mine = (*mine).max(*theirs);
+        }
+        for (mine, theirs) in self.entries.iter_mut().zip(&other.entries) {
+            if !Rc::ptr_eq(mine, theirs) {
+                changed |= join_entries(mine, theirs);
+            }
+        }
+        for access in &other.pending {
+            if !self.pending.contains(access) {
+                self.pending.push(access.clone());
+                changed = true;
+            }
+        }
+        changed
+    }
+}
+
+fn moved(entry: &Entry, id: MoveId, from: &Access, to: &Access) -> Option<Entry> {
+    let of = &entry.access;
+    // What was done to a field of `from` was done to that field of `to`; what was done around `from`, to all of `to`.
+    let rest = match (of.path.strip_prefix(&from.path[..]), from.path.starts_with(&of.path)) {
+        (Some(rest), _) => rest,
+        (None, true) => &[],
+        (None, false) => return None,
+    };
+    let path = to.path.iter().chain(rest).copied().collect();
+    let mut moves = (*entry.moves).clone();
+    if let Err(at) = moves.binary_search(&id) {
+        moves.insert(at, id);
+    }
+    let access = Access { var: to.var, path, mode: of.mode, whole: of.whole && to.whole, part: None };
+    Some(Entry { access, moves: Rc::new(moves), ..entry.clone() })
+}
+
+/// Adds an entry to those of other paths.
+fn insert(entries: &mut Vec<Entry>, entry: Entry) {
+    match entries.iter_mut().find(|e| e.is(&entry)) {
+        Some(same) => {
+            merge_entry(same, &entry);
+        }
+        None => entries.push(entry),
+    }
+}
+
+/// The same access on two paths. True if `mine` changed.
+fn merge_entry(mine: &mut Entry, theirs: &Entry) -> bool {
+    let mut changed = false;
+    let known = match (&mine.known, &theirs.known) {
+        (Some(a), Some(b)) if mine.position == theirs.position => {
+            let mut known = a.clone();
+            changed |= known.meet(b);
+            Some(known)
+        }
+        (a, _) => {
+            changed |= a.is_some();
+            None
+        }
+    };
+    if theirs.position > mine.position {
+        mine.position = theirs.position;
+        changed = true;
+    }
+    if mine.moves != theirs.moves {
+        let mut moves: Vec<MoveId> = mine.moves.iter().chain(theirs.moves.iter()).copied().collect();
+        moves.sort_unstable();
+        moves.dedup();
+        changed |= moves.len() != mine.moves.len();
+        mine.moves = Rc::new(moves);
+    }
+    mine.known = known;
+    changed
+}
+
+fn join_entries(mine: &mut Rc<Vec<Entry>>, theirs: &[Entry]) -> bool {
+    let mut changed = false;
+    let mut all = (**mine).clone();
+    // On the other path it was not executed, or something has overwritten it.
+    for entry in all.iter_mut().filter(|e| e.known.is_some() && !theirs.iter().any(|t| t.is(e))) {
+        entry.known = None;
+        changed = true;
+    }
+    for theirs in theirs {
+        match all.iter_mut().find(|e| e.is(theirs)) {
+            Some(same) => changed |= merge_entry(same, theirs),
+            None => {
+                all.push(Entry { known: None, ..theirs.clone() });
+                changed = true;
+            }
+        }
+    }
+    if changed {
+        *mine = Rc::new(all);
+    }
+    changed
+}

@@ -1,0 +1,103 @@
+//! The function with its plan in it.
+//!
+//! In: a checked function. Out: the same function, signature and attributes untouched, whose body enters a region, and in
+//! which each block is a plain Rust block with a guard. No closures and no types: `?`, `return`, `break` mean what they
+//! meant. `static __PLAN` lists every record and wait with its variable and lines.
+
+pub(crate) mod place;
+pub(crate) mod text;
+pub(crate) mod writer;
+
+#[cfg(test)]
+mod tests;
+
+use proc_macro2::{Span, TokenStream};
+use quote::quote;
+
+use crate::access::{self, Seen};
+use crate::analyse::analyse;
+use crate::diag::Diagnostics;
+use crate::parse::Function;
+use crate::plan::Plan;
+use writer::{Writer, own};
+
+/// Expands a function.
+pub(crate) fn expand(function: Function) -> Result<TokenStream, Diagnostics> {
+    let Function { args, mut item } = function;
+    let mut diagnostics = Diagnostics::default();
+    let seen = access::see(&args.streams, &mut item, &mut diagnostics);
+    let plan = analyse(&seen.model);
+    check_after(&seen, &plan, &mut diagnostics);
+    if !diagnostics.is_empty() {
+        return Err(diagnostics);
+    }
+
+    let mut writer = Writer::new(&plan, &args.krate);
+    let seen = access::write(&args.streams, &mut item, seen, &mut writer);
+    let krate = &args.krate;
+    let (region, on, table) = (own("__mc"), own("__on"), own("__PLAN"));
+    let tables = tables(&seen, &plan, &writer, krate);
+    let (name, line, serial) = (item.sig.ident.to_string(), line(item.sig.ident.span()), args.serial);
+    let streams = args.streams.iter().map(|stream| {
+        let name = stream.to_string();
+        quote!(let #stream = #region.named(#name)?;)
+    });
+    let main = writer.uses_main.then(|| quote!(let #on = #region.main();));
+    let (head, body) = (&writer.head, &item.block.stmts);
+    let body = quote!({
+        static #table: #krate::__private::Plan = #krate::__private::Plan {
+            function: #name,
+            file: ::core::file!(),
+            line: #line,
+            serial: #serial,
+            #tables
+        };
+        let #region = #krate::__private::Region::enter(&#table)?;
+        #main
+        #(#streams)*
+        #(#head)*
+        #(#body)*
+    });
+    let syn::ItemFn { attrs, vis, sig, .. } = &item;
+    Ok(quote!(#(#attrs)* #vis #sig #body))
+}
+
+/// `after(x)` must have something to wait for.
+fn check_after(seen: &Seen, plan: &Plan, diagnostics: &mut Diagnostics) {
+    for (node, place) in &seen.after {
+        if plan.pointless.iter().any(|(pointless, _)| pointless == node) {
+            let name = text::of(place);
+            diagnostics.error_on(
+                place,
+                format!("nothing before this block produces `{name}`\nhelp: leave `after({name})` out, or move the block behind what produces it"),
+            );
+        }
+    }
+}
+
+/// The tables of the plan.
+fn tables(seen: &Seen, plan: &Plan, writer: &Writer<'_>, krate: &syn::Path) -> TokenStream {
+    let stream = |site: &access::Site| seen.model.streams[site.stream.index()].text.as_str();
+    let blocks = seen.blocks.iter().flatten().map(|block| {
+        let (stream, line) = (text::of(&block.stream), line(block.span));
+        quote!(#krate::__private::PlanBlock { stream: #stream, line: #line })
+    });
+    let records = plan.records.iter().map(|(point, variables)| {
+        let site = &seen.points[point.index()];
+        let (stream, line) = (stream(site), line(site.span));
+        let variables = variables.keys().map(|&var| seen.scopes.facts(var).name.as_str());
+        quote!(#krate::__private::PlanRecord { stream: #stream, line: #line, variables: &[#(#variables),*] })
+    });
+    let waits = plan.waits.iter().flat_map(|(node, waits)| waits.iter().map(move |wait| (node, wait))).map(|(node, wait)| {
+        let site = &seen.nodes[node.index()];
+        let (stream, line) = (stream(site), line(site.span));
+        let variable = seen.scopes.facts(wait.var).name.as_str();
+        let records = wait.points.iter().map(|point| proc_macro2::Literal::u32_unsuffixed(writer.records[point]));
+        quote!(#krate::__private::PlanWait { stream: #stream, line: #line, variable: #variable, records: &[#(#records),*] })
+    });
+    quote!(blocks: &[#(#blocks),*], records: &[#(#records),*], waits: &[#(#waits),*],)
+}
+
+fn line(span: Span) -> u32 {
+    u32::try_from(span.start().line).unwrap_or(0)
+}

@@ -1,0 +1,53 @@
+//! Tokens as text for people: streams and places as they stand in the source, near enough.
+
+use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
+use quote::ToTokens;
+
+/// The text of an expression on one line.
+pub(crate) fn of(tokens: impl ToTokens) -> String {
+    let mut text = String::new();
+    put(tokens.into_token_stream(), &mut text);
+    text
+}
+
+fn put(tokens: TokenStream, text: &mut String) {
+    // A space stands between two words, and around operators between two operands.
+    let mut operand = false;
+    let mut joint = false;
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) => {
+                let (open, close) = match group.delimiter() {
+                    Delimiter::Parenthesis => ("(", ")"),
+                    Delimiter::Bracket => ("[", "]"),
+                    Delimiter::Brace => (" { ", " }"),
+                    Delimiter::None => ("", ""),
+                };
+                text.push_str(open);
+                put(group.stream(), text);
+                text.push_str(close);
+                operand = true;
+                joint = false;
+            }
+            TokenTree::Punct(punct) => {
+                let mark = punct.as_char();
+                let is_operator = operand && matches!(mark, '+' | '-' | '*' | '/' | '%' | '<' | '>' | '=' | '|' | '&' | '^');
+                match mark {
+                    ',' | ';' => text.push_str(&format!("{mark} ")),
+                    _ if is_operator => text.push_str(&format!(" {mark} ")),
+                    _ => text.push(mark),
+                }
+                joint = punct.spacing() == Spacing::Joint;
+                operand = matches!(mark, '?');
+            }
+            word => {
+                if operand && !joint && text.ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ')') {
+                    text.push(' ');
+                }
+                text.push_str(&word.to_string());
+                operand = true;
+                joint = false;
+            }
+        }
+    }
+}

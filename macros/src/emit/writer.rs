@@ -1,0 +1,156 @@
+//! Writes what the plan says: variables for events, expectations, records, and the heads of blocks.
+//!
+//! Every name made here has the macro's hygiene (`mixed_site`), so it cannot meet a name of the author's. What can be
+//! wrong with the author's code is spanned as the author's.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use proc_macro2::{Ident, Literal, Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{Expr, Path};
+
+use crate::model::{MoveId, NodeId, PointId, VarId};
+use crate::parse::StreamBlock;
+use crate::plan::{Plan, Update, WaitKind};
+use crate::resolve::Scopes;
+
+#[derive(Debug)]
+pub(crate) struct Writer<'p> {
+    plan: &'p Plan,
+    krate: &'p Path,
+    /// The numbers of records, and of the first wait of each node, in the plan that is written.
+    pub(crate) records: BTreeMap<PointId, u32>,
+    waits: BTreeMap<NodeId, u32>,
+    ready: BTreeMap<VarId, Ident>,
+    names: HashMap<String, u32>,
+    /// The variables for the events of parameters, which the function begins with.
+    pub(crate) head: Vec<TokenStream>,
+    /// How many blocks lie around.
+    depth: u32,
+    /// Code outside of all blocks expects or records something.
+    pub(crate) uses_main: bool,
+}
+
+/// A name of the macro's own.
+pub(crate) fn own(name: &str) -> Ident {
+    Ident::new(name, Span::mixed_site())
+}
+
+impl<'p> Writer<'p> {
+    pub(crate) fn new(plan: &'p Plan, krate: &'p Path) -> Writer<'p> {
+        let mut next = 0;
+        let waits = plan.waits.iter().map(|(&node, waits)| {
+            let first = next;
+            next += waits.len() as u32;
+            (node, first)
+        });
+        Writer {
+            plan,
+            krate,
+            records: plan.records.keys().copied().zip(0..).collect(),
+            waits: waits.collect(),
+            ready: BTreeMap::new(),
+            names: ["__on", "__mc", "__value", "__event"].map(|name| (name.to_owned(), 1)).into(),
+            head: Vec::new(),
+            depth: 0,
+            uses_main: false,
+        }
+    }
+
+    /// The events of a variable, if somebody waits for one.
+    pub(crate) fn declare(&mut self, var: VarId, scopes: &Scopes) -> Option<TokenStream> {
+        if !self.plan.ready.contains(&var) {
+            return None;
+        }
+        let name = format!("__{}", scopes.facts(var).name.trim_start_matches('_'));
+        let count = self.names.entry(name.clone()).or_default();
+        *count += 1;
+        let ident = own(&if *count == 1 { name } else { format!("{name}_{count}") });
+        self.ready.insert(var, ident.clone());
+        let krate = self.krate;
+        Some(quote!(let mut #ident = #krate::__private::Ready::new();))
+    }
+
+    /// What a node waits for, an expression each.
+    pub(crate) fn expects(&mut self, node: NodeId) -> Vec<TokenStream> {
+        let Some(waits) = self.plan.waits.get(&node) else { return Vec::new() };
+        self.uses_main |= self.depth == 0;
+        let on = own("__on");
+        let calls = waits.iter().zip(self.waits[&node]..).map(|(wait, number)| {
+            let method = own(match (wait.kind, wait.mutable) {
+                (WaitKind::Expect, false) => "expect",
+                (WaitKind::Expect, true) => "expect_mut",
+                (WaitKind::Wait, false) => "wait",
+                (WaitKind::Wait, true) => "wait_mut",
+            });
+            let (number, ready) = (Literal::u32_unsuffixed(number), self.ready.get(&wait.var));
+            quote!(#on.#method(#number, &#ready))
+        });
+        calls.collect()
+    }
+
+    /// What is recorded at a point, a statement each.
+    pub(crate) fn record(&mut self, point: PointId) -> Vec<TokenStream> {
+        let Some(variables) = self.plan.records.get(&point) else { return Vec::new() };
+        self.uses_main |= self.depth == 0;
+        let (on, event) = (own("__on"), own("__event"));
+        let number = Literal::u32_unsuffixed(self.records[&point]);
+        let update = |ready: Option<&Ident>, update: &Update, event: TokenStream| {
+            let method = own(match update {
+                Update::Read => "read",
+                Update::MayWrite => "may_write",
+                Update::Wrote => "wrote",
+            });
+            quote!(#ready.#method(&#event);)
+        };
+        let updates: Vec<(VarId, &BTreeSet<Update>)> = variables.iter().map(|(&var, updates)| (var, updates)).collect();
+        if let [(var, updates)] = &updates[..]
+            && let Some(only) = updates.first().filter(|_| updates.len() == 1)
+        {
+            return vec![update(self.ready.get(var), only, quote!(#on.record(#number)))];
+        }
+        let mut written = vec![quote!(let #event = #on.record(#number);)];
+        for (var, updates) in updates {
+            written.extend(updates.iter().map(|one| update(self.ready.get(&var), one, event.to_token_stream())));
+        }
+        written
+    }
+
+    /// A variable takes over the events of another.
+    pub(crate) fn transfer(&mut self, id: MoveId, from: VarId, to: VarId, replaces: bool) -> Option<TokenStream> {
+        if !self.plan.moves.contains(&id) {
+            return None;
+        }
+        let (from, to) = (self.ready.get(&from)?, self.ready.get(&to)?);
+        Some(if replaces { quote!(#to = #from.clone();) } else { quote!(#to.merge(&#from);) })
+    }
+
+    /// The head of a block.
+    pub(crate) fn enter(&mut self, index: usize, block: &StreamBlock, is_main: bool) -> TokenStream {
+        self.depth += 1;
+        let krate = self.krate;
+        let (region, on) = (own("__mc"), own("__on"));
+        let index = Literal::usize_unsuffixed(index);
+        let cube = block.cube.as_ref().map(|cores| quote!(.with_cube(#cores)));
+        let vector = block.vector.as_ref().map(|cores| quote!(.with_vector(#cores)));
+        let cores = quote!(#krate::__private::CoreLimit::NONE #cube #vector);
+        // An error type that ours does not convert into is reported at the block.
+        let question = quote_spanned!(block.span=> ?);
+        if is_main {
+            return quote!(let #on = #region.on_main(#index, #cores)#question;);
+        }
+        let stream = match &block.stream {
+            stream @ Expr::Reference(_) => stream.to_token_stream(),
+            stream @ (Expr::Path(_) | Expr::Field(_) | Expr::Index(_) | Expr::Call(_) | Expr::MethodCall(_) | Expr::Paren(_)) => {
+                quote_spanned!(stream.span()=> &#stream)
+            }
+            stream => quote_spanned!(stream.span()=> &(#stream)),
+        };
+        quote!(let #on = #region.on(#index, #stream, #cores)#question;)
+    }
+
+    pub(crate) fn left(&mut self) {
+        self.depth -= 1;
+    }
+}
