@@ -313,7 +313,7 @@ impl Builder {
     pub(crate) fn open_loop(&mut self) -> Position {
         self.open();
         let start = self.tick();
-        // What the body declares is newer than the loop.
+        // For what earlier iterations did; what the body does and declares is newer.
         self.tick();
         start
     }

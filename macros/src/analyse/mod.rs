@@ -69,7 +69,7 @@ impl Analysis<'_> {
             Op::Branch { arms, end } => return self.branch(arms, *end, state),
             Op::Loop { target, start, body, end } => {
                 let mut head = state;
-                head.settle(*start);
+                head.settle(old_iterations(*start));
                 let collects = std::mem::replace(&mut self.final_pass, false);
                 while self.round(*target, *start, *end, body, &head).is_some_and(|back| head.join(&back)) {}
                 self.final_pass = collects;
@@ -110,7 +110,7 @@ impl Analysis<'_> {
     }
 
     fn go_round(&self, state: &mut State, start: Position) {
-        state.go_round(start, |stream| self.model.streams[stream.index()].since <= start);
+        state.go_round(start, old_iterations(start), |stream| self.model.streams[stream.index()].since <= start);
     }
 
     fn branch(&mut self, arms: &[Seq], end: Position, state: State) -> Reached {
@@ -199,4 +199,9 @@ fn settled(mut state: Reached, here: Position) -> Reached {
         state.settle(here);
     }
     state
+}
+
+/// Where all that the iterations of a loop did before the one at hand is placed.
+fn old_iterations(start: Position) -> Position {
+    start + 1
 }

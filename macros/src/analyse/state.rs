@@ -201,29 +201,30 @@ impl State {
         }
     }
 
-    /// Goes round a loop that began at `start`: what its body did was done by the iteration before, on streams that are
-    /// others now if they are newer than the loop.
-    pub(crate) fn go_round(&mut self, start: Position, is_same: impl Fn(StreamId) -> bool) {
-        self.settle(start);
+    /// Goes round a loop whose iterations so far lie between `start` and `old`: what its body did was done by one of them,
+    /// on streams that are others now if they are newer than the loop.
+    pub(crate) fn go_round(&mut self, start: Position, old: Position, is_same: impl Fn(StreamId) -> bool) {
         for clock in self.known.iter_mut().flatten().flat_map(|k| [&mut k.expected, &mut k.certain]) {
-            Rc::make_mut(&mut clock.0).iter_mut().filter(|p| **p > start).for_each(|p| *p = start - 1);
+            let row = clock.at_least(self.last.len());
+            // All that a stream has done so far, or what was known before the loop.
+            row.iter_mut().zip(&self.last).for_each(|(p, last)| *p = if *p >= *last { old } else { (*p).min(start) });
         }
-        self.last.iter_mut().for_each(|p| *p = (*p).min(start));
+        self.last.iter_mut().for_each(|p| *p = (*p).min(old));
         for entries in &mut self.entries {
-            if entries.iter().all(|e| e.position <= start && e.known.is_some()) {
+            if entries.iter().all(|e| e.position <= start) {
                 continue;
             }
-            let mut old: Vec<Entry> = Vec::with_capacity(entries.len());
+            let mut all: Vec<Entry> = Vec::with_capacity(entries.len());
             for entry in entries.iter() {
                 let mut entry = entry.clone();
                 if entry.position > start {
-                    entry.position = start;
+                    entry.position = old;
                     entry.known = None;
+                    entry.stream = entry.stream.filter(|s| is_same(*s));
                 }
-                entry.stream = entry.stream.filter(|s| entry.known.is_some() || is_same(*s));
-                insert(&mut old, entry);
+                insert(&mut all, entry);
             }
-            *entries = Rc::new(old);
+            *entries = Rc::new(all);
         }
     }
 
