@@ -129,6 +129,7 @@ pub fn swiglu(x: &(impl Operand + ?Sized)) -> Result<Tensor> {
     Ok(y)
 }
 
+#[inline]
 fn silu_of(x: f32) -> f32 {
     x / (1.0 + exp(-x))
 }

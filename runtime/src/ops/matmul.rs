@@ -17,7 +17,7 @@ use crate::limit::CoreKind;
 use crate::tensor::{Operand, Tensor, View};
 
 /// Rows and columns of a tile: large enough that packing the panels costs little beside the product.
-const PANEL: [usize; 2] = [256, 1024];
+const PANEL: [usize; 2] = [256, 512];
 
 /// The matrix product `a b`: `[M, K]` times `[K, N]` gives `[M, N]`.
 ///

@@ -61,8 +61,7 @@ impl<T: Float> Kernel for Softmax<T> {
             let places = row * self.cols..(row + 1) * self.cols;
             let mut max = f32::NEG_INFINITY;
             x.for_range(places.clone(), |_, x| {
-                // NaN is left out here and comes back with the sum.
-                max = T::widened(x, &mut wide).iter().fold(max, |max, &x| if x > max { x } else { max });
+                max = max.max(largest(T::widened(x, &mut wide)));
             });
             let mut sum = 0.0;
             x.for_range(places.clone(), |_, x| {
@@ -84,6 +83,17 @@ impl<T: Float> Kernel for Softmax<T> {
         }
         Ok(())
     }
+}
+
+/// The largest of at most [`CHUNK`] numbers, taken in 16 lanes. NaN is left out, and comes back with the sum.
+fn largest(x: &[f32]) -> f32 {
+    let mut lanes = [f32::NEG_INFINITY; 16];
+    for group in x.chunks(lanes.len()) {
+        for (lane, &x) in lanes.iter_mut().zip(group) {
+            *lane = if x > *lane { x } else { *lane };
+        }
+    }
+    lanes.into_iter().fold(f32::NEG_INFINITY, f32::max)
 }
 
 /// `x / sqrt(mean(x²) + eps) * weight` along the last axis; `weight` has the length of that axis and the type of `x`.

@@ -138,6 +138,7 @@ numbers! {
 }
 
 /// e^x to 2 units in the last place, with the limits of the real one (0, infinity, NaN), in operations that vectorise.
+#[inline]
 pub(super) fn exp(x: f32) -> f32 {
     // Adding and taking away 1.5 * 2^23 rounds to an integer, which is then in the low bits.
     const ROUND: f32 = 12_582_912.0;
@@ -151,10 +152,10 @@ pub(super) fn exp(x: f32) -> f32 {
     let n = (shifted.to_bits() as i32).wrapping_sub(ROUND.to_bits() as i32);
     let r = x - whole * LN2.0 - whole * LN2.1;
     // A minimax polynomial for (e^r - 1 - r) / r² where |r| <= ln 2 / 2 (Cephes, `expf`).
-    let mut p = 1.987_569_1e-4;
-    for c in [1.398_2e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 0.5] {
-        p = p * r + c;
-    }
+    // Written out: a loop here would keep the loop around it from being vectorised.
+    let p = 1.987_569_1e-4 * r + 1.398_2e-3;
+    let p = ((p * r + 8.333_452e-3) * r + 4.166_579_6e-2) * r;
+    let p = (p + 1.666_666_5e-1) * r + 0.5;
     let half = n >> 1;
     let power = |n: i32| f32::from_bits((n.wrapping_add(127) as u32) << 23);
     (p * r * r + r + 1.0) * power(half) * power(n.wrapping_sub(half))

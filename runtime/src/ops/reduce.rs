@@ -80,6 +80,7 @@ fn work(x: &View<'_>, results: usize) -> Work {
 }
 
 /// The sum of at most [`CHUNK`] numbers, in 16 lanes that are added pairwise.
+#[inline]
 pub(super) fn total(x: &[f32]) -> f32 {
     let mut lanes = [0.0f32; 16];
     let (groups, rest) = x.as_chunks::<16>();

@@ -84,7 +84,7 @@ impl<T: Float> Kernel for Combine<T> {
         for (i, token) in sums.rows().enumerate() {
             weights.widen_row(token, &mut weight);
             total.fill(0.0);
-            for (&row, weight) in rows[token * self.slots..].iter().zip(&weight) {
+            for (&row, &weight) in rows[token * self.slots..].iter().zip(&weight) {
                 let start = row_number(row, 1, count)? * width + cols.start;
                 y.for_range(start..start + cols.len(), |at, y| {
                     for (total, y) in total[at - start..].iter_mut().zip(T::widened(y, &mut wide)) {
