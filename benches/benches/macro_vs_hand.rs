@@ -106,6 +106,8 @@ fn main() -> Result<()> {
     let ratio = generated.0 / by_hand.0;
     report.figure("ratio", ratio, format_args!("generated / by hand {ratio:.3}"));
     report.finish();
-    assert_eq!(generated.1, by_hand.1, "equal numbers of records and waits, no hazards");
+    let (ours, hand) = (generated.1, by_hand.1);
+    assert!(ours[0] <= hand[0] && ours[1] <= hand[1], "no more records and waits than by hand");
+    assert_eq!(ours[2], 0, "every order was planned");
     Ok(())
 }

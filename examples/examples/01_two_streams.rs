@@ -5,7 +5,8 @@ use multicore::prelude::*;
 
 #[multicore(streams(matrix, elementwise))]
 fn gated_product(a: &Tensor, b: &Tensor, x: &Tensor) -> Result<Tensor> {
-    let product = stream!(matrix, { a.matmul(b)? });
+    // One core, so that a machine with two processors has one left for the other stream.
+    let product = stream!(matrix, cores(cube = 1), { a.matmul(b)? });
     let gate = stream!(elementwise, { x.silu()?.mul(x)? }); // runs beside the product
     stream!(matrix, { product.mul(&gate) }) // waits for `gate`
 }
@@ -22,11 +23,19 @@ fn main() -> Result<()> {
     device.synchronize()?;
     let after = device.stats();
 
-    println!("stream  operator   start (us)  duration (us)  blocks");
-    for op in device.take_trace() {
-        let (start, duration) = (op.start_ns as f64 / 1e3, op.duration_ns as f64 / 1e3);
+    let trace = device.take_trace();
+    let first = trace.first().map_or(0, |op| op.start_ns);
+    println!("stream  operator   start (us)    end (us)  cores");
+    for op in &trace {
+        let us = |ns: u64| (ns - first) as f64 / 1e3;
         let stream = op.stream_id.unwrap_or_default();
-        println!("{stream:>6}  {:<9} {start:>11.1} {duration:>14.1} {:>7}", op.op_type, op.block_num);
+        println!(
+            "{stream:>6}  {:<9} {:>11.1} {:>11.1} {:>6}",
+            op.op_type,
+            us(op.start_ns),
+            us(op.end_ns()),
+            op.block_num
+        );
     }
     let waits = after.waits - before.waits;
     println!("{} launches, {waits} waits", after.launches - before.launches);

@@ -1,5 +1,5 @@
 //! The same program twice: with events by hand, and with `#[multicore]`. A layer's two matrix products run beside the
-//! shared expert of the layer, on three streams. Both make the same records and waits; one of them had to be told.
+//! shared expert of the layer, on three streams. Both make the same waits; one of them had to be told.
 
 use multicore::prelude::*;
 
@@ -79,8 +79,11 @@ fn main() -> Result<()> {
         println!("{name:<12} {launches:>8} {records:>8} {waits:>6} {hazards:>8}");
     }
     assert_eq!(hand, generated, "both compute the same");
-    assert_eq!(macro_stats, hand_stats, "the plan is the one a careful hand writes");
-    assert_eq!(macro_stats[3], 0, "every order was planned");
+    let ([launches, records, waits, hazards], [hand_launches, hand_records, hand_waits, _]) = (macro_stats, hand_stats);
+    assert_eq!((launches, waits), (hand_launches, hand_waits), "the plan is the one a careful hand writes");
+    // By hand, what `main` held at entry takes an event whether or not anything was there.
+    assert!(records <= hand_records, "{records} records");
+    assert_eq!(hazards, 0, "every order was planned");
     Ok(())
 }
 

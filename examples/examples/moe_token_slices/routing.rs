@@ -101,11 +101,10 @@ fn choose(scores: &[f32], bias: &[f32], gate: &GateConfig) -> Vec<usize> {
     let biased: Vec<f32> = scores.iter().zip(bias).map(|(s, b)| s + b).collect();
     let size = gate.experts / gate.groups;
     let top_two = |group: usize| {
-        let (first, second) =
-            biased[group * size..][..size]
-                .iter()
-                .fold((f32::NEG_INFINITY, f32::NEG_INFINITY), |(a, b), &x| if x > a { (x, a) } else { (a, b.max(x)) });
-        if size == 1 { first } else { first + second }
+        let (first, second) = biased[group * size..][..size]
+            .iter()
+            .fold((f32::NEG_INFINITY, f32::NEG_INFINITY), |(a, b), &x| if x > a { (x, a) } else { (a, b.max(x)) });
+        first + second
     };
     let groups = top((0..gate.groups).map(top_two), gate.topk_groups);
     let candidates: Vec<usize> = groups.iter().flat_map(|g| g * size..(g + 1) * size).collect();
