@@ -5,7 +5,6 @@
 
 use std::collections::HashMap;
 
-use proc_macro2::Span;
 use syn::ext::IdentExt;
 use syn::{FnArg, Ident, Pat, Receiver, ReceiverKind, Type};
 
@@ -36,7 +35,6 @@ pub(crate) struct Alias {
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {
     pub(crate) name: String,
-    pub(crate) span: Span,
     /// `mut`.
     pub(crate) mutable: bool,
     /// May be, or hold, a mutable borrow.
@@ -124,9 +122,9 @@ impl Scopes {
         vars.into_iter().for_each(|var| self.dead[var.index()] = true);
     }
 
-    /// Has the variable's scope not ended yet?
+    /// Has the variable's scope begun and not ended yet?
     pub(crate) fn is_alive(&self, var: VarId) -> bool {
-        !self.dead[var.index()]
+        self.dead.get(var.index()) == Some(&false)
     }
 
     pub(crate) fn get(&self, name: &Ident) -> Option<VarId> {
@@ -151,11 +149,10 @@ impl Scopes {
     }
 
     /// A new binding, which cannot be named yet.
-    pub(crate) fn bind(&mut self, name: String, span: Span, since: Position) -> VarId {
+    pub(crate) fn bind(&mut self, name: String, since: Position) -> VarId {
         if self.next == self.facts.len() {
             self.facts.push(Facts {
                 name,
-                span,
                 mutable: false,
                 exclusive: false,
                 stated_host: false,
@@ -209,8 +206,8 @@ impl Scopes {
                 vars.iter().for_each(|&var| self.typed(var, &typed.ty));
                 vars
             }
-            FnArg::Receiver(Receiver { mutability, self_token, kind, .. }) => {
-                let var = self.bind("self".to_owned(), self_token.span, 0);
+            FnArg::Receiver(Receiver { mutability, kind, .. }) => {
+                let var = self.bind("self".to_owned(), 0);
                 match kind {
                     ReceiverKind::Reference(_, _, exclusive) => self.facts_mut(var).exclusive = exclusive.is_some(),
                     ReceiverKind::Typed(_, ty) => self.typed(var, ty),
@@ -298,7 +295,7 @@ impl Pattern<'_> {
         if let Some((_, var)) = self.names.iter().find(|(known, _)| *known == name) {
             return *var;
         }
-        let var = self.scopes.bind(name.clone(), ident.span(), self.since);
+        let var = self.scopes.bind(name.clone(), self.since);
         self.names.push((name, var));
         var
     }

@@ -133,7 +133,10 @@ impl Walk<'_, '_> {
             _ if is_block_like(expr) => {
                 let splits = !dest.places().is_empty() && has_block(expr);
                 let outer = std::mem::replace(&mut self.splits, splits);
+                // What other parts of the statement have computed arrives at the statement's own point.
+                let waiting = (std::mem::take(&mut self.arrivals), std::mem::take(&mut self.moves));
                 let fresh = self.block_like(expr, dest);
+                (self.arrivals, self.moves) = waiting;
                 self.splits = outer;
                 fresh
             }

@@ -18,7 +18,7 @@ type Matched = Option<(Pat, Value)>;
 impl Walk<'_, '_> {
     /// An expression with blocks in it as an operand: its value is a variable without a name.
     pub(super) fn block_operand(&mut self, expr: &mut Expr) -> Value {
-        let var = self.seen.scopes.bind("block".to_owned(), expr.span(), self.model.now());
+        let var = self.seen.scopes.bind("block".to_owned(), self.model.now());
         let declared = self.declare(&[var]);
         self.statement.before.extend(declared);
         let dest = Dest::To(vec![Access::new(var, Mode::Write)]);

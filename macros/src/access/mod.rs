@@ -20,11 +20,12 @@ use std::collections::HashMap;
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
+use syn::ext::IdentExt;
 use syn::{Ident, ItemFn};
 
 use crate::diag::Diagnostics;
 use crate::emit::writer::Writer;
-use crate::model::{Access, Builder, MAIN, Mode, Model, NodeId, StreamId, TargetId, VarId};
+use crate::model::{Access, Builder, MAIN, Mode, Model, NodeId, Op, StreamId, TargetId, VarId};
 use crate::parse::StreamBlock;
 use crate::resolve::{Alias, Bound, Reach, Scopes};
 
@@ -70,6 +71,25 @@ pub(crate) fn write(streams: &[Ident], function: &mut ItemFn, seen: Seen, writer
     let mut walk = Walk::new(seen, Some(writer));
     walk.function(streams, function);
     Seen { model: walk.model.finish(), ..walk.seen }
+}
+
+/// Where a variable is first written behind a node.
+pub(crate) fn written_after(seen: &Seen, node: NodeId, var: VarId) -> Option<Span> {
+    fn search(seq: &[Op], seen: &Seen, node: NodeId, var: VarId, passed: &mut bool) -> Option<Span> {
+        let writes = |access: &Access| access.var == var && access.mode == Mode::Write;
+        seq.iter().find_map(|op| match op {
+            Op::Launch(launch) => {
+                *passed |= launch.id == node;
+                let found = *passed && !launch.barrier && launch.accesses.iter().any(writes);
+                found.then(|| seen.nodes[launch.id.index()].span)
+            }
+            Op::Point(point) => (*passed && point.defines.iter().any(writes)).then(|| seen.points[point.id.index()].span),
+            Op::Branch { arms, .. } => arms.iter().find_map(|arm| search(arm, seen, node, var, passed)),
+            Op::Loop { body, .. } | Op::Labelled { body, .. } => search(body, seen, node, var, passed),
+            _ => None,
+        })
+    }
+    search(&seen.model.body, seen, node, var, &mut false)
 }
 
 /// A use of a place by an expression.
@@ -236,7 +256,7 @@ impl<'w, 'p> Walk<'w, 'p> {
             self.seen.scopes.reveal(&vars);
         }
         for name in streams {
-            let var = self.seen.scopes.bind(name.to_string(), name.span(), 0);
+            let var = self.seen.scopes.bind(name.unraw().to_string(), 0);
             self.seen.scopes.facts_mut(var).stated_host = true;
             self.declare(&[var]);
             self.seen.scopes.reveal(&[var]);

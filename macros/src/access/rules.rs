@@ -24,6 +24,9 @@ const HANDING_ON: &[&str] = &[
     "last_mut", "ok", "rev", "skip", "step_by", "take", "to_owned", "unwrap", "windows", "zip",
 ];
 
+/// Methods that put their arguments into what they are called on.
+const STORING: &[&str] = &["append", "extend", "insert", "push", "push_back", "push_front", "replace", "set"];
+
 /// Methods after which an iterator has done its work.
 const CONSUMING: &[&str] = &["collect", "count", "sum", "product", "fold", "for_each", "max", "min", "any", "all", "find", "next"];
 
@@ -76,6 +79,10 @@ pub(crate) fn hands_on(method: &Ident) -> bool {
 pub(crate) fn lends_mutably(method: &Ident) -> bool {
     let name = method.to_string();
     name.split('_').any(|word| word == "mut") || name == "drain" || name == "entry"
+}
+
+pub(crate) fn stores(method: &Ident) -> bool {
+    is_one_of(method, STORING)
 }
 
 pub(crate) fn consumes(method: &Ident) -> bool {

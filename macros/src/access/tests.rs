@@ -48,16 +48,7 @@ fn planned(source: &str) -> (Seen, Plan) {
 
 #[test]
 fn scratch() {
-    let (seen, plan) = planned(
-        "fn iterations(a: &Stream, b: &Stream, x: &mut Tensor, n: usize) -> Result<Vec<Tensor>> {
-        let mut seen = Vec::new();
-        for i in 0..n {
-            stream!(a, { affine_(x, i as f32)? });
-            let y = stream!(b, { affine(x, 2.0)? }); // the next iteration's write waits for this read
-            seen.push(y);
-        }
-        Ok(seen)
-    }",
-    );
-    println!("{:#?} {plan:#?}", seen.model);
+    if let Ok(path) = std::env::var("MC_SRC") {
+        println!("{}", plan_of(&std::fs::read_to_string(path).unwrap()));
+    }
 }

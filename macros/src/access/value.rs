@@ -7,7 +7,7 @@ use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{BinOp, Expr, ExprMacro, Token, Type, UnOp};
 
-use super::place::{Usage, bare};
+use super::place::{Usage, bare, root};
 use super::rules::{self, Callee};
 use super::{Dest, Use, Value, Walk};
 use crate::emit::place;
@@ -35,8 +35,10 @@ impl Walk<'_, '_> {
             Expr::Lit(_) | Expr::Infer(_) | Expr::Const(_) => Value::host(),
             // Not a variable: a constant, which holds no data, or a function, which may launch when it is called.
             Expr::Path(path) => {
-                let lazy = path.path.segments.last().is_some_and(|last| !rules::is_constant(&last.ident));
-                Value { lazy, ..Value::host() }
+                let last = path.path.segments.last();
+                let lazy = last.is_some_and(|last| !rules::is_constant(&last.ident));
+                // `None` may become `Some`.
+                Value { host: last.is_none_or(|last| last.ident != "None"), lazy, ..Value::default() }
             }
             Expr::Field(field) => self.operand(&mut field.base, usage),
             Expr::Index(index) => {
@@ -56,6 +58,7 @@ impl Walk<'_, '_> {
                 if rules::is_host_type(&cast.ty) && !matches!(*cast.ty, Type::Reference(_)) { Value::host() } else { value }
             }
             Expr::Tuple(tuple) => self.all(&mut tuple.elems),
+            Expr::Array(array) if array.elems.is_empty() => Value::default(),
             Expr::Array(array) => self.all(&mut array.elems),
             Expr::Repeat(repeat) => self.value(&mut repeat.expr),
             Expr::Struct(literal) => {
@@ -129,11 +132,16 @@ impl Walk<'_, '_> {
             Expr::Infer(_) => Dest::Discard,
             _ => match self.place(left) {
                 Some(place) => {
-                    let mut places: Vec<Access> =
-                        self.reached(place, Mode::Write, None, false).into_iter().map(|used| used.access).collect();
-                    // Through a borrow, perhaps only a part of what was lent gets the value.
-                    places.iter_mut().for_each(|place| place.whole &= place.part.is_none());
-                    Dest::To(places)
+                    let itself = Access { mode: Mode::Write, ..place.clone() };
+                    // A variable itself is given another value; what lies behind a borrow, or a part of it, is overwritten.
+                    let lent = match bare(left) {
+                        Expr::Path(_) => Vec::new(),
+                        _ => self.reached(place, Mode::Write, None, false),
+                    };
+                    let lent = lent.into_iter().map(|used| used.access);
+                    let lent = lent.filter(|access| access.mode == Mode::Write && access.part.is_some());
+                    let lent = lent.map(|access| Access { whole: false, ..access });
+                    Dest::To(std::iter::once(itself).chain(lent).collect())
                 }
                 None => {
                     self.value(left);
@@ -171,9 +179,15 @@ impl Walk<'_, '_> {
                 last_launch = Some(i);
             }
         }
+        if let (Known::Method { stores: true, .. }, Expr::MethodCall(call)) = (known, &*expr)
+            && let Some(var) = root(&self.seen.scopes, &call.receiver)
+        {
+            self.learn(&Access::new(var, Mode::Write), &Value::of(parts[1..].to_vec()));
+        }
         let value = Value::of(parts);
         match known {
-            Known::Method { describes: true, .. } | Known::Callee(Callee::Empty | Callee::Drops) => return Value::host(),
+            Known::Method { describes: true, .. } | Known::Callee(Callee::Drops) => return Value::host(),
+            Known::Callee(Callee::Empty) => return Value::default(),
             Known::Callee(Callee::Wraps) => return value,
             Known::Method { hands_on: true, indexes, .. } => return Value { indexed: indexes, ..value },
             // Host data alone: an operator or method of numbers. A function may make data out of a shape.
@@ -198,7 +212,7 @@ impl Walk<'_, '_> {
             && let Ok(mut elements) = Punctuated::<Expr, Token![,]>::parse_terminated.parse2(mac.tokens.clone())
             && elements.iter().all(|element| matches!(bare(element), Expr::Path(_) | Expr::Lit(_) | Expr::Reference(_)))
         {
-            return self.all(&mut elements);
+            return if elements.is_empty() { Value::default() } else { self.all(&mut elements) };
         }
         let diverges = rules::diverges(&mac.path);
         let value = self.tokens(mac.tokens.clone());
@@ -296,7 +310,7 @@ fn collect(seq: &[Op], touched: &mut Vec<Access>) {
 enum Known {
     Operator,
     Callee(Callee),
-    Method { describes: bool, hands_on: bool, lends_mutably: bool, copies: bool, consumes: bool, indexes: bool },
+    Method { describes: bool, hands_on: bool, lends_mutably: bool, copies: bool, consumes: bool, stores: bool, indexes: bool },
 }
 
 impl Known {
@@ -308,6 +322,7 @@ impl Known {
                 lends_mutably: rules::lends_mutably(&call.method),
                 copies: rules::copies(&call.method),
                 consumes: rules::consumes(&call.method),
+                stores: rules::stores(&call.method),
                 indexes: call.method == "enumerate",
             },
             Expr::Call(call) => match bare(&call.func) {

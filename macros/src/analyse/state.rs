@@ -97,8 +97,8 @@ pub(crate) struct State {
     /// The last point of each stream.
     last: Vec<Position>,
     entries: Vec<Rc<Vec<Entry>>>,
-    /// Touched since the last point.
-    pending: Vec<Access>,
+    /// Touched since the last point; true if on every path to here.
+    pending: Vec<(Access, bool)>,
 }
 
 impl State {
@@ -149,8 +149,9 @@ impl State {
     }
 
     pub(crate) fn touch(&mut self, access: &Access) {
-        if !self.pending.contains(access) {
-            self.pending.push(access.clone());
+        match self.pending.iter_mut().find(|(pending, _)| pending == access) {
+            Some((_, sure)) => *sure = true,
+            None => self.pending.push((access.clone(), true)),
         }
     }
 
@@ -162,18 +163,22 @@ impl State {
         }
         self.last[stream.index()] = position;
         let known = self.known[stream.index()].clone().unwrap_or_default();
-        for access in pending.into_iter().chain(defines.iter().cloned()) {
+        let defined = defines.iter().map(|access| (access.clone(), true));
+        for (access, sure) in pending.into_iter().chain(defined) {
             let entries = Rc::make_mut(&mut self.entries[access.var.index()]);
             if entries.iter().any(|e| e.point == point && e.stream == Some(stream) && e.position == position && e.access.stands_for(&access)) {
                 continue;
             }
-            entries.retain(|e| !access.overwrites(&e.access) && !(e.stream == Some(stream) && access.stands_for(&e.access)));
+            if sure {
+                entries.retain(|e| !access.overwrites(&e.access) && !(e.stream == Some(stream) && access.stands_for(&e.access)));
+            }
             let update = match access.mode {
                 Mode::Read => Update::Read,
-                Mode::Write if access.is_everything() => Update::Wrote,
+                // On the other paths, what others did since must stay.
+                Mode::Write if sure && access.is_everything() => Update::Wrote,
                 Mode::Write => Update::MayWrite,
             };
-            let (origin, known) = (access.var, Some(known.clone()));
+            let (origin, known) = (access.var, sure.then(|| known.clone()));
             entries.push(Entry { access, point, origin, update, moves: Rc::default(), stream: Some(stream), position, known });
         }
     }
@@ -246,9 +251,14 @@ impl State {
                 changed |= join_entries(mine, theirs);
             }
         }
-        for access in &other.pending {
-            if !self.pending.contains(access) {
-                self.pending.push(access.clone());
+        for (access, sure) in &mut self.pending {
+            let still = *sure && other.pending.iter().any(|(a, sure)| a == access && *sure);
+            changed |= *sure && !still;
+            *sure = still;
+        }
+        for (access, _) in &other.pending {
+            if !self.pending.iter().any(|(pending, _)| pending == access) {
+                self.pending.push((access.clone(), false));
                 changed = true;
             }
         }

@@ -13,6 +13,7 @@ mod tests;
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
+use syn::spanned::Spanned;
 
 use crate::access::{self, Seen};
 use crate::analyse::analyse;
@@ -65,12 +66,14 @@ pub(crate) fn expand(function: Function) -> Result<TokenStream, Diagnostics> {
 /// `after(x)` must have something to wait for.
 fn check_after(seen: &Seen, plan: &Plan, diagnostics: &mut Diagnostics) {
     for (node, place) in &seen.after {
-        if plan.pointless.iter().any(|(pointless, _)| pointless == node) {
-            let name = text::of(place);
-            diagnostics.error_on(
+        let Some((_, var)) = plan.pointless.iter().find(|(pointless, _)| pointless == node) else { continue };
+        let name = text::of(place);
+        match access::written_after(seen, *node, *var) {
+            Some(later) => diagnostics.error_at_both(place.span(), later, format!("`{name}` is produced later")),
+            None => diagnostics.error_on(
                 place,
-                format!("nothing before this block produces `{name}`\nhelp: leave `after({name})` out, or move the block behind what produces it"),
-            );
+                format!("nothing in this function produces `{name}` before this block\nhelp: leave `after({name})` out"),
+            ),
         }
     }
 }
