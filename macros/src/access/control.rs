@@ -246,7 +246,7 @@ impl Walk<'_, '_> {
             // Each step may launch. What it uses is borrowed for all of the loop, so nothing can come to it meanwhile.
             let expects = self.launch(&value.uses, repeated.expr.span());
             crate::emit::place::before_call(&mut repeated.expr, None, expects);
-            value = Value { fresh: !value.host, host: value.host, indexed: value.indexed, holds: value.lent(), ..Value::default() };
+            value = Value { fresh: !value.host, host: value.host, indexed: value.indexed, holds: self.held(&value), ..Value::default() };
         }
         let target = self.open_target(repeated.label.as_ref(), true, &Dest::Ignore);
         let start = self.model.open_loop();

@@ -6,7 +6,7 @@ use syn::{Expr, Member, UnOp};
 
 use super::{Use, Value, Walk};
 use crate::model::{Access, Mode, VarId};
-use crate::resolve::{Reach, Scopes};
+use crate::resolve::{Alias, Reach, Scopes};
 
 /// How an expression uses a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,6 +124,16 @@ impl Walk<'_, '_> {
         let moves = matches!(usage, Usage::Value | Usage::Copy | Usage::Match);
         let host = facts.is_host();
         Value { host, lazy: facts.lazy, uses: self.reached(place, mode, lends, moves), ..Value::default() }
+    }
+
+    /// What a value computed from this one may hold a borrow of. What nobody can write meanwhile does not matter.
+    pub(super) fn held(&self, value: &Value) -> Vec<Alias> {
+        let mut lent = value.lent();
+        lent.retain(|alias| {
+            let facts = self.seen.scopes.facts(alias.var);
+            facts.mutable || facts.exclusive
+        });
+        lent
     }
 
     /// An access of a place, and of all that its variable may hold a borrow of.

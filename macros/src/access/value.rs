@@ -200,7 +200,7 @@ impl Walk<'_, '_> {
             return Value::host();
         }
         let lazy = value.lazy && !matches!(known, Known::Method { consumes: true, .. });
-        Value { fresh: true, lazy, holds: value.lent(), ..Value::default() }
+        Value { fresh: true, lazy, holds: self.held(&value), ..Value::default() }
     }
 
     fn macro_call(&mut self, expr: &mut Expr) -> Value {
@@ -222,7 +222,7 @@ impl Walk<'_, '_> {
         if diverges {
             self.model.exit(Exit::Return);
         }
-        Value { fresh: true, holds: value.lent(), ..Value::default() }
+        Value { fresh: true, holds: self.held(&value), ..Value::default() }
     }
 
     /// Tokens that are not understood: each name that is a variable is passed by value, or written if it can be.

@@ -141,11 +141,13 @@ impl Analysis<'_> {
         });
         let mut waited = Vec::new();
         for (entry, i) in before {
-            // Two accesses of one point need one wait.
-            if waited.contains(&(entry.point, entry.stream)) || state.is_after(node.stream, &entry, node.barrier) {
+            // Two accesses of one point need one wait; if it is not on every path, two variables need two: on a path, only
+            // one of them may have its event.
+            let wait = (entry.point, entry.stream, entry.access.var);
+            if waited.contains(&wait) || state.is_after(node.stream, &entry, node.barrier) {
                 continue;
             }
-            waited.push((entry.point, entry.stream));
+            waited.push(wait);
             state.wait(node.stream, &entry, node.barrier);
             if self.final_pass {
                 self.wait(node, i, &entry);
