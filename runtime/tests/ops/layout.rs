@@ -144,3 +144,14 @@ fn many_rows_of_many_parts() {
         Ok(())
     });
 }
+
+#[test]
+fn parts_that_are_longer_than_a_tile() {
+    on("host,workers=2", || {
+        let mut rng = Rng::new(31);
+        let (a, b) = (rng.floats(30_001), rng.floats(20_003));
+        let parts = [Tensor::from_slice(&a, &[30_001])?, Tensor::from_slice(&b, &[20_003])?];
+        assert_eq!(multicore::ops::concat(&parts, 0)?.to_vec::<f32>()?, [a, b].concat());
+        Ok(())
+    });
+}
