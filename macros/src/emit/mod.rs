@@ -11,7 +11,7 @@ pub(crate) mod writer;
 #[cfg(test)]
 mod tests;
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Literal, Span, TokenStream};
 use quote::quote;
 use syn::spanned::Spanned;
 
@@ -33,12 +33,12 @@ pub(crate) fn expand(function: Function) -> Result<TokenStream, Diagnostics> {
         return Err(diagnostics);
     }
 
-    let mut writer = Writer::new(&plan, &args.krate);
+    let mut writer = Writer::new(&plan);
     let seen = access::write(&args.streams, &mut item, seen, &mut writer);
     let krate = &args.krate;
     let (region, on, table) = (own("__mc"), own("__on"), own("__PLAN"));
-    let tables = tables(&seen, &plan, &writer, krate);
-    let (name, line, serial) = (item.sig.ident.to_string(), line(item.sig.ident.span()), args.serial);
+    let tables = tables(&seen, &plan, &writer);
+    let (name, line, serial) = (item.sig.ident.to_string(), line_of(item.sig.ident.span()), args.serial);
     let streams = args.streams.iter().map(|stream| {
         let name = stream.to_string();
         quote!(let #stream = #region.named(#name)?;)
@@ -46,14 +46,15 @@ pub(crate) fn expand(function: Function) -> Result<TokenStream, Diagnostics> {
     let main = writer.uses_main.then(|| quote!(let #on = #region.main();));
     let (head, body) = (&writer.head, &item.block.stmts);
     let body = quote!({
-        static #table: #krate::__private::Plan = #krate::__private::Plan {
+        use #krate::__private as __multicore;
+        static #table: __multicore::Plan = __multicore::Plan {
             function: #name,
             file: ::core::file!(),
             line: #line,
             serial: #serial,
             #tables
         };
-        let #region = #krate::__private::Region::enter(&#table)?;
+        let #region = __multicore::Region::enter(&#table)?;
         #main
         #(#streams)*
         #(#head)*
@@ -79,28 +80,28 @@ fn check_after(seen: &Seen, plan: &Plan, diagnostics: &mut Diagnostics) {
 }
 
 /// The tables of the plan.
-fn tables(seen: &Seen, plan: &Plan, writer: &Writer<'_>, krate: &syn::Path) -> TokenStream {
+fn tables(seen: &Seen, plan: &Plan, writer: &Writer<'_>) -> TokenStream {
     let stream = |site: &access::Site| seen.model.streams[site.stream.index()].text.as_str();
     let blocks = seen.blocks.iter().flatten().map(|block| {
-        let (stream, line) = (text::of(&block.stream), line(block.span));
-        quote!(#krate::__private::PlanBlock { stream: #stream, line: #line })
+        let (stream, line) = (text::of(&block.stream), line_of(block.span));
+        quote!(__multicore::PlanBlock { stream: #stream, line: #line })
     });
     let records = plan.records.iter().map(|(point, variables)| {
         let site = &seen.points[point.index()];
-        let (stream, line) = (stream(site), line(site.span));
+        let (stream, line) = (stream(site), line_of(site.span));
         let variables = variables.keys().map(|&var| seen.scopes.facts(var).name.as_str());
-        quote!(#krate::__private::PlanRecord { stream: #stream, line: #line, variables: &[#(#variables),*] })
+        quote!(__multicore::PlanRecord { stream: #stream, line: #line, variables: &[#(#variables),*] })
     });
     let waits = plan.waits.iter().flat_map(|(node, waits)| waits.iter().map(move |wait| (node, wait))).map(|(node, wait)| {
         let site = &seen.nodes[node.index()];
-        let (stream, line) = (stream(site), line(site.span));
+        let (stream, line) = (stream(site), line_of(site.span));
         let variable = seen.scopes.facts(wait.var).name.as_str();
-        let records = wait.points.iter().map(|point| proc_macro2::Literal::u32_unsuffixed(writer.records[point]));
-        quote!(#krate::__private::PlanWait { stream: #stream, line: #line, variable: #variable, records: &[#(#records),*] })
+        let records = wait.points.iter().map(|point| Literal::u32_unsuffixed(writer.records[point]));
+        quote!(__multicore::PlanWait { stream: #stream, line: #line, variable: #variable, records: &[#(#records),*] })
     });
     quote!(blocks: &[#(#blocks),*], records: &[#(#records),*], waits: &[#(#waits),*],)
 }
 
-fn line(span: Span) -> u32 {
-    u32::try_from(span.start().line).unwrap_or(0)
+fn line_of(span: Span) -> Literal {
+    Literal::usize_unsuffixed(span.start().line)
 }

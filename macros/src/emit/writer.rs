@@ -1,14 +1,15 @@
 //! Writes what the plan says: variables for events, expectations, records, and the heads of blocks.
 //!
 //! Every name made here has the macro's hygiene (`mixed_site`), so it cannot meet a name of the author's. What can be
-//! wrong with the author's code is spanned as the author's.
+//! wrong with the author's code is spanned as the author's. Types are reached through `__multicore`, which the function
+//! begins with: items have no hygiene, so it is the one name that the author can see.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Expr, Path};
+use syn::Expr;
 
 use crate::model::{MoveId, NodeId, PointId, VarId};
 use crate::parse::StreamBlock;
@@ -18,7 +19,6 @@ use crate::resolve::Scopes;
 #[derive(Debug)]
 pub(crate) struct Writer<'p> {
     plan: &'p Plan,
-    krate: &'p Path,
     /// The numbers of records, and of the first wait of each node, in the plan that is written.
     pub(crate) records: BTreeMap<PointId, u32>,
     waits: BTreeMap<NodeId, u32>,
@@ -38,7 +38,7 @@ pub(crate) fn own(name: &str) -> Ident {
 }
 
 impl<'p> Writer<'p> {
-    pub(crate) fn new(plan: &'p Plan, krate: &'p Path) -> Writer<'p> {
+    pub(crate) fn new(plan: &'p Plan) -> Writer<'p> {
         let mut next = 0;
         let waits = plan.waits.iter().map(|(&node, waits)| {
             let first = next;
@@ -47,7 +47,6 @@ impl<'p> Writer<'p> {
         });
         Writer {
             plan,
-            krate,
             records: plan.records.keys().copied().zip(0..).collect(),
             waits: waits.collect(),
             ready: BTreeMap::new(),
@@ -68,8 +67,7 @@ impl<'p> Writer<'p> {
         *count += 1;
         let ident = own(&if *count == 1 { name } else { format!("{name}_{count}") });
         self.ready.insert(var, ident.clone());
-        let krate = self.krate;
-        Some(quote!(let mut #ident = #krate::__private::Ready::new();))
+        Some(quote!(let mut #ident = __multicore::Ready::new();))
     }
 
     /// What a node waits for, an expression each.
@@ -129,12 +127,11 @@ impl<'p> Writer<'p> {
     /// The head of a block.
     pub(crate) fn enter(&mut self, index: usize, block: &StreamBlock, is_main: bool) -> TokenStream {
         self.depth += 1;
-        let krate = self.krate;
         let (region, on) = (own("__mc"), own("__on"));
         let index = Literal::usize_unsuffixed(index);
         let cube = block.cube.as_ref().map(|cores| quote!(.with_cube(#cores)));
         let vector = block.vector.as_ref().map(|cores| quote!(.with_vector(#cores)));
-        let cores = quote!(#krate::__private::CoreLimit::NONE #cube #vector);
+        let cores = quote!(__multicore::CoreLimit::NONE #cube #vector);
         // An error type that ours does not convert into is reported at the block.
         let question = quote_spanned!(block.span=> ?);
         if is_main {
