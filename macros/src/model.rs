@@ -95,9 +95,7 @@ impl Access {
     }
 
     fn contains(&self, other: &Access) -> bool {
-        self.var == other.var
-            && other.path.starts_with(&self.path)
-            && (self.part.is_none() || self.part == other.part)
+        self.var == other.var && other.path.starts_with(&self.path) && (self.part.is_none() || self.part == other.part)
     }
 
     /// Is nothing of the variable left out?
@@ -159,11 +157,23 @@ pub(crate) enum Op {
     Point(Point),
     Move(Move),
     /// One of the arms.
-    Branch { arms: Vec<Seq>, end: Position },
+    Branch {
+        arms: Vec<Seq>,
+        end: Position,
+    },
     /// Again and again, until something leaves.
-    Loop { target: TargetId, start: Position, body: Seq, end: Position },
+    Loop {
+        target: TargetId,
+        start: Position,
+        body: Seq,
+        end: Position,
+    },
     /// Once; `break` leaves it.
-    Labelled { target: TargetId, body: Seq, end: Position },
+    Labelled {
+        target: TargetId,
+        body: Seq,
+        end: Position,
+    },
     Exit(Exit),
 }
 

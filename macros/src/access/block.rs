@@ -198,17 +198,16 @@ impl Walk<'_, '_> {
     /// What the header of a block says besides its stream; gives what the block touches without showing it.
     fn header(&mut self, block: &StreamBlock, head: &mut Vec<TokenStream>) -> Vec<Access> {
         let mut effects = Vec::new();
-        for (list, mode, is_after) in [
-            (&block.after, Mode::Read, true),
-            (&block.reads, Mode::Read, false),
-            (&block.writes, Mode::Write, false),
-        ] {
+        for (list, mode, is_after) in
+            [(&block.after, Mode::Read, true), (&block.reads, Mode::Read, false), (&block.writes, Mode::Write, false)]
+        {
             for place in list {
                 let Some(at) = self.fixed_place(place) else {
                     self.errors.push(syn::Error::new_spanned(place, "this is not a variable of the function"));
                     continue;
                 };
-                let accesses: Vec<Access> = self.reached(at, mode, None, false).into_iter().map(|used| used.access).collect();
+                let accesses: Vec<Access> =
+                    self.reached(at, mode, None, false).into_iter().map(|used| used.access).collect();
                 let node = self.node(accesses.clone(), place.span(), true);
                 if is_after {
                     self.seen.after.push((node, place.clone()));
@@ -241,7 +240,8 @@ impl Walk<'_, '_> {
         while let Expr::Reference(reference) = stream {
             stream = bare(&reference.expr);
         }
-        if matches!(stream, Expr::Path(path) if path.path.is_ident("main")) && self.seen.scopes.named("main").is_none() {
+        if matches!(stream, Expr::Path(path) if path.path.is_ident("main")) && self.seen.scopes.named("main").is_none()
+        {
             return (MAIN, true, false);
         }
         let written = text::of(expr);

@@ -46,10 +46,14 @@ impl Walk<'_, '_> {
             Expr::If(branch) => {
                 self.seen.scopes.enter();
                 let matched = self.condition(&mut branch.cond);
+                let moved = self.moved.clone();
                 self.model.open();
-                let mut fresh = self.body(&mut branch.then_branch, matched, dest);
+                // Without an `else` there is no value.
+                let then_dest = if branch.else_branch.is_some() { dest } else { &Dest::Discard };
+                let mut fresh = self.body(&mut branch.then_branch, matched, then_dest);
                 let then = self.model.close();
                 self.seen.scopes.leave();
+                let moved = std::mem::replace(&mut self.moved, moved);
                 self.model.open();
                 if let Some((_, otherwise)) = &mut branch.else_branch {
                     fresh |= match &mut **otherwise {
@@ -60,13 +64,14 @@ impl Walk<'_, '_> {
                 }
                 let otherwise = self.model.close();
                 self.model.branch(vec![then, otherwise]);
+                self.moved.extend(moved);
                 fresh
             }
             Expr::Match(choice) => self.choice(choice, dest),
             Expr::Loop(repeated) => {
                 let target = self.open_target(repeated.label.as_ref(), true, dest);
                 let start = self.model.open_loop();
-                self.body(&mut repeated.body, None, &Dest::Ignore);
+                self.body(&mut repeated.body, None, &Dest::Discard);
                 self.model.close_loop(target, start);
                 self.targets.pop();
                 // Its value left by `break`, and arrived there.
@@ -175,7 +180,10 @@ impl Walk<'_, '_> {
         let value = self.operand(&mut choice.expr, Usage::Match);
         let mut arms = Vec::with_capacity(choice.arms.len());
         let mut fresh = false;
+        let before = self.moved.clone();
+        let mut moved = Vec::new();
         for arm in &mut choice.arms {
+            self.moved.clone_from(&before);
             self.model.open();
             self.seen.scopes.enter();
             let mut pattern = &mut arm.pat;
@@ -200,7 +208,9 @@ impl Walk<'_, '_> {
             fresh |= self.arm(&mut arm.body, head, dest);
             self.seen.scopes.leave();
             arms.push(self.model.close());
+            moved.append(&mut self.moved);
         }
+        self.moved = moved;
         self.model.branch(arms);
         fresh
     }
@@ -208,7 +218,9 @@ impl Walk<'_, '_> {
     /// The body of a `match` arm, which becomes a block if something is written into it.
     fn arm(&mut self, body: &mut Expr, head: Vec<TokenStream>, dest: &Dest) -> bool {
         let mut block = match body {
-            Expr::Block(ExprBlock { attrs, label: None, block }) if attrs.is_empty() => Block { brace_token: block.brace_token, stmts: std::mem::take(&mut block.stmts) },
+            Expr::Block(ExprBlock { attrs, label: None, block }) if attrs.is_empty() => {
+                Block { brace_token: block.brace_token, stmts: std::mem::take(&mut block.stmts) }
+            }
             _ => {
                 let value = std::mem::replace(body, Expr::Verbatim(TokenStream::new()));
                 Block { brace_token: syn::token::Brace::default(), stmts: vec![Stmt::Expr(value, None)] }
@@ -233,7 +245,7 @@ impl Walk<'_, '_> {
         self.statement.launched = true;
         let matched = self.condition(&mut repeated.cond);
         self.model.open();
-        self.body(&mut repeated.body, matched, &Dest::Ignore);
+        self.body(&mut repeated.body, matched, &Dest::Discard);
         let body = self.model.close();
         self.seen.scopes.leave();
         self.close_loop(body, target, start);
@@ -246,13 +258,19 @@ impl Walk<'_, '_> {
             // Each step may launch. What it uses is borrowed for all of the loop, so nothing can come to it meanwhile.
             let expects = self.launch(&value.uses, repeated.expr.span());
             crate::emit::place::before_call(&mut repeated.expr, None, expects);
-            value = Value { fresh: !value.host, host: value.host, indexed: value.indexed, holds: self.held(&value), ..Value::default() };
+            value = Value {
+                fresh: !value.host,
+                host: value.host,
+                indexed: value.indexed,
+                holds: self.held(&value),
+                ..Value::default()
+            };
         }
         let target = self.open_target(repeated.label.as_ref(), true, &Dest::Ignore);
         let start = self.model.open_loop();
         self.model.open();
         let pattern = (*repeated.pat).clone();
-        self.body(&mut repeated.body, Some((pattern, value)), &Dest::Ignore);
+        self.body(&mut repeated.body, Some((pattern, value)), &Dest::Discard);
         let body = self.model.close();
         self.close_loop(body, target, start);
     }
@@ -279,7 +297,8 @@ impl Walk<'_, '_> {
             }
             Expr::Break(left) => {
                 let target = self.find_target(left.label.as_ref(), left.label.is_some());
-                let (id, dest, depth) = target.map_or((None, Dest::Ignore, 0), |target| (Some(target.id), target.dest.clone(), target.depth));
+                let (id, dest, depth) = target
+                    .map_or((None, Dest::Ignore, 0), |target| (Some(target.id), target.dest.clone(), target.depth));
                 if let Some(value) = &mut left.expr
                     && self.walk_into(value, &dest)
                 {

@@ -83,7 +83,9 @@ pub(crate) fn written_after(seen: &Seen, node: NodeId, var: VarId) -> Option<Spa
                 let found = *passed && !launch.barrier && launch.accesses.iter().any(writes);
                 found.then(|| seen.nodes[launch.id.index()].span)
             }
-            Op::Point(point) => (*passed && point.defines.iter().any(writes)).then(|| seen.points[point.id.index()].span),
+            Op::Point(point) => {
+                (*passed && point.defines.iter().any(writes)).then(|| seen.points[point.id.index()].span)
+            }
             Op::Branch { arms, .. } => arms.iter().find_map(|arm| search(arm, seen, node, var, passed)),
             Op::Loop { body, .. } | Op::Labelled { body, .. } => search(body, seen, node, var, passed),
             _ => None,

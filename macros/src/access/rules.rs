@@ -5,8 +5,34 @@ use syn::{GenericArgument, Ident, Path, PathArguments, Type};
 
 /// Types that hold no data of a device.
 const HOST_TYPES: &[&str] = &[
-    "bool", "char", "str", "String", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128",
-    "usize", "NonZero", "Range", "RangeInclusive", "Duration", "Instant", "Stream", "Device", "Event", "CoreLimit", "DType",
+    "bool",
+    "char",
+    "str",
+    "String",
+    "f32",
+    "f64",
+    "i8",
+    "i16",
+    "i32",
+    "i64",
+    "i128",
+    "isize",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+    "u128",
+    "usize",
+    "NonZero",
+    "Range",
+    "RangeInclusive",
+    "Duration",
+    "Instant",
+    "Stream",
+    "Device",
+    "Event",
+    "CoreLimit",
+    "DType",
 ];
 
 /// Types that hold what their arguments hold.
@@ -14,27 +40,61 @@ const WRAPPERS: &[&str] = &["Option", "Vec", "Box", "Arc", "Rc"];
 
 /// Methods that describe a value and give host data.
 const DESCRIBING: &[&str] = &[
-    "len", "is_empty", "shape", "dims", "rank", "ndim", "dtype", "numel", "capacity", "is_some", "is_none", "is_ok", "is_err",
+    "len", "is_empty", "shape", "dims", "rank", "ndim", "dtype", "numel", "capacity", "is_some", "is_none", "is_ok",
+    "is_err",
 ];
 
 /// Methods that hand on what they are called on, or an element of it.
 const HANDING_ON: &[&str] = &[
-    "as_deref", "as_deref_mut", "as_mut", "as_mut_slice", "as_ref", "as_slice", "borrow", "borrow_mut", "chunks", "chunks_exact", "chunks_mut",
-    "clone", "cloned", "copied", "enumerate", "expect", "first", "first_mut", "get", "get_mut", "into_iter", "iter", "iter_mut", "last",
-    "last_mut", "ok", "rev", "skip", "step_by", "take", "to_owned", "unwrap", "windows", "zip",
+    "as_deref",
+    "as_deref_mut",
+    "as_mut",
+    "as_mut_slice",
+    "as_ref",
+    "as_slice",
+    "borrow",
+    "borrow_mut",
+    "chunks",
+    "chunks_exact",
+    "chunks_mut",
+    "clone",
+    "cloned",
+    "copied",
+    "enumerate",
+    "expect",
+    "first",
+    "first_mut",
+    "get",
+    "get_mut",
+    "into_iter",
+    "iter",
+    "iter_mut",
+    "last",
+    "last_mut",
+    "ok",
+    "rev",
+    "skip",
+    "step_by",
+    "take",
+    "to_owned",
+    "unwrap",
+    "windows",
+    "zip",
 ];
 
 /// Methods that put their arguments into what they are called on.
 const STORING: &[&str] = &["append", "extend", "insert", "push", "push_back", "push_front", "replace", "set"];
 
 /// Methods after which an iterator has done its work.
-const CONSUMING: &[&str] = &["collect", "count", "sum", "product", "fold", "for_each", "max", "min", "any", "all", "find", "next"];
+const CONSUMING: &[&str] =
+    &["collect", "count", "sum", "product", "fold", "for_each", "max", "min", "any", "all", "find", "next"];
 
 /// Functions that hand on their argument.
 const WRAPPING: &[&str] = &["Ok", "Some", "Err", "Box::new", "Arc::new", "Rc::new", "Vec::from"];
 
 /// Functions that make an empty collection.
-const EMPTY: &[&str] = &["Vec::new", "Vec::with_capacity", "String::new", "HashMap::new", "BTreeMap::new", "VecDeque::new"];
+const EMPTY: &[&str] =
+    &["Vec::new", "Vec::with_capacity", "String::new", "HashMap::new", "BTreeMap::new", "VecDeque::new"];
 
 /// Macros that never return.
 const DIVERGING: &[&str] = &["panic", "unreachable", "todo", "unimplemented"];
@@ -43,7 +103,9 @@ pub(crate) fn is_host_type(ty: &Type) -> bool {
     match ty {
         Type::Path(path) if path.qself.is_none() => path.path.segments.last().is_some_and(|last| {
             let arguments = || match &last.arguments {
-                PathArguments::AngleBracketed(list) => list.args.iter().all(|a| !matches!(a, GenericArgument::Type(t) if !is_host_type(t))),
+                PathArguments::AngleBracketed(list) => {
+                    list.args.iter().all(|a| !matches!(a, GenericArgument::Type(t) if !is_host_type(t)))
+                }
                 _ => false,
             };
             is_one_of(&last.ident, HOST_TYPES) || is_one_of(&last.ident, WRAPPERS) && arguments()

@@ -38,7 +38,8 @@ fn plan_of(source: &str) -> String {
 }
 
 fn planned(source: &str) -> (Seen, Plan) {
-    let function = crate::parse::parse(TokenStream::new(), tokens(source)).map_err(|e| e.messages()).expect("the source is right");
+    let function =
+        crate::parse::parse(TokenStream::new(), tokens(source)).map_err(|e| e.messages()).expect("the source is right");
     let mut item = function.item;
     let mut diagnostics = Diagnostics::default();
     let seen = see(&function.args.streams, &mut item, &mut diagnostics);
@@ -50,16 +51,10 @@ fn planned(source: &str) -> (Seen, Plan) {
 /// The plan of a body; its first line is line 1.
 #[track_caller]
 fn check(body: &str, expected: &[&str]) {
-    let head = "fn f(a: &Stream, b: &Stream, c: &Stream, s: &[Stream], x: &Tensor, y: &mut Tensor, n: usize) -> Result<()> {";
+    let head =
+        "fn f(a: &Stream, b: &Stream, c: &Stream, s: &[Stream], x: &Tensor, y: &mut Tensor, n: usize) -> Result<()> {";
     let plan = plan_of(&format!("{head}{}Ok(()) }}", body.trim_start_matches('\n').trim_start()));
     assert_eq!(plan.lines().collect::<Vec<_>>(), expected, "{plan}");
-}
-
-#[test]
-fn scratch() {
-    if let Ok(path) = std::env::var("MC_SRC") {
-        println!("{}", plan_of(&std::fs::read_to_string(path).unwrap()));
-    }
 }
 
 #[test]
@@ -80,7 +75,14 @@ fn the_nine_pairs_over_two_streams() {
             let body = format!("stream!(a, {{ {first}? }});\n stream!(b, {{ {second}? }});");
             let kind = if overwrites { "expects mut" } else { "expects" };
             let wait = format!("2:b {kind} y of 1:a");
-            check(&body, if writes || overwrites { std::slice::from_ref(&wait) } else { &[] }.iter().map(|s| s.as_str()).collect::<Vec<_>>().as_slice());
+            check(
+                &body,
+                if writes || overwrites { std::slice::from_ref(&wait) } else { &[] }
+                    .iter()
+                    .map(|s| s.as_str())
+                    .collect::<Vec<_>>()
+                    .as_slice(),
+            );
         }
     }
 }
@@ -140,11 +142,13 @@ fn an_element_is_as_good_as_the_whole() {
 
 #[test]
 fn the_last_of_two_uses_is_recorded_once() {
-    let (_, plan) = planned("fn f(a: &Stream, b: &Stream, x: &Tensor) -> Result<()> {
+    let (_, plan) = planned(
+        "fn f(a: &Stream, b: &Stream, x: &Tensor) -> Result<()> {
         let (p, q) = stream!(a, { (f(x)?, g(x)?) });
         stream!(b, { g(&p, &q)? });
         Ok(())
-    }");
+    }",
+    );
     assert_eq!((plan.records.len(), plan.waits.len()), (1, 1));
 }
 
@@ -232,11 +236,7 @@ fn values_that_change_hands_round_a_loop() {
              cur = next;
          }
          stream!(c, { g(&prev)? });",
-        &[
-            "4:b expects cur of 2:a",
-            "4:b expects prev of 1:main, 2:a",
-            "8:c expects prev of 1:main, 2:a, 4:b",
-        ],
+        &["4:b expects cur of 2:a", "4:b expects prev of 1:main, 2:a", "8:c expects prev of 1:main, 2:a, 4:b"],
     );
 }
 
@@ -349,10 +349,7 @@ fn nested_blocks() {
         &["3:b expects q of 2:a", "5:a expects r of 3:b", "7:main expects p of 5:a"],
     );
     // What comes before a block in its statement is recorded before it.
-    check(
-        "g(y.update(x)?, stream!(a, { f(&y)? }))?;",
-        &["1:a expects y of 1:main", "1:main expects block of 1:a"],
-    );
+    check("g(y.update(x)?, stream!(a, { f(&y)? }))?;", &["1:a expects y of 1:main", "1:main expects block of 1:a"]);
 }
 
 #[test]

@@ -55,7 +55,11 @@ impl Walk<'_, '_> {
             Expr::Await(awaited) => self.value(&mut awaited.base),
             Expr::Cast(cast) => {
                 let value = self.value(&mut cast.expr);
-                if rules::is_host_type(&cast.ty) && !matches!(*cast.ty, Type::Reference(_)) { Value::host() } else { value }
+                if rules::is_host_type(&cast.ty) && !matches!(*cast.ty, Type::Reference(_)) {
+                    Value::host()
+                } else {
+                    value
+                }
             }
             Expr::Tuple(tuple) => self.all(&mut tuple.elems),
             Expr::Array(array) if array.elems.is_empty() => Value::default(),
@@ -169,7 +173,11 @@ impl Walk<'_, '_> {
             let before = self.launches;
             let usage = match known {
                 Known::Method { lends_mutably, copies, .. } if i == 0 => {
-                    if copies { Usage::Copy } else { Usage::Receiver { lends_mutably } }
+                    if copies {
+                        Usage::Copy
+                    } else {
+                        Usage::Receiver { lends_mutably }
+                    }
                 }
                 _ if assigns && i == 0 => Usage::Write,
                 _ => Usage::Value,
@@ -310,7 +318,15 @@ fn collect(seq: &[Op], touched: &mut Vec<Access>) {
 enum Known {
     Operator,
     Callee(Callee),
-    Method { describes: bool, hands_on: bool, lends_mutably: bool, copies: bool, consumes: bool, stores: bool, indexes: bool },
+    Method {
+        describes: bool,
+        hands_on: bool,
+        lends_mutably: bool,
+        copies: bool,
+        consumes: bool,
+        stores: bool,
+        indexes: bool,
+    },
 }
 
 impl Known {

@@ -24,7 +24,12 @@ use crate::plan::{Plan, Update, Wait, WaitKind};
 
 /// Finds the plan.
 pub(crate) fn analyse(model: &Model) -> Plan {
-    let mut analysis = Analysis { model, plan: Plan::default(), leaving: vec![Leaving::default(); model.targets as usize], final_pass: true };
+    let mut analysis = Analysis {
+        model,
+        plan: Plan::default(),
+        leaving: vec![Leaving::default(); model.targets as usize],
+        final_pass: true,
+    };
     analysis.seq(&model.body, Some(State::new(model)));
     analysis.plan
 }
@@ -136,7 +141,8 @@ impl Analysis<'_> {
         }
         // Latest first; among those of one point, the one that is simplest to pass on.
         before.sort_by(|(a, i), (b, j)| {
-            let key = |e: &Entry| (std::cmp::Reverse((e.position, e.point)), e.moves.len(), std::cmp::Reverse(e.update));
+            let key =
+                |e: &Entry| (std::cmp::Reverse((e.position, e.point)), e.moves.len(), std::cmp::Reverse(e.update));
             key(a).cmp(&key(b)).then(i.cmp(j))
         });
         let mut waited = Vec::new();

@@ -33,7 +33,9 @@ impl Clock {
     }
 
     fn merge(&mut self, other: &Clock) {
-        if Rc::ptr_eq(&self.0, &other.0) || other.0.iter().enumerate().all(|(s, &p)| self.0.get(s).is_some_and(|&m| m >= p)) {
+        if Rc::ptr_eq(&self.0, &other.0)
+            || other.0.iter().enumerate().all(|(s, &p)| self.0.get(s).is_some_and(|&m| m >= p))
+        {
             return;
         }
         let row = self.at_least(other.0.len());
@@ -42,7 +44,8 @@ impl Clock {
 
     /// Down to what both say. True if that is less than before.
     fn meet(&mut self, other: &Clock) -> bool {
-        if Rc::ptr_eq(&self.0, &other.0) || self.0.iter().enumerate().all(|(s, &p)| p <= other.get(StreamId(s as u32))) {
+        if Rc::ptr_eq(&self.0, &other.0) || self.0.iter().enumerate().all(|(s, &p)| p <= other.get(StreamId(s as u32)))
+        {
             return false;
         }
         let row = Rc::make_mut(&mut self.0);
@@ -85,7 +88,10 @@ pub(crate) struct Entry {
 
 impl Entry {
     fn is(&self, other: &Entry) -> bool {
-        self.point == other.point && self.stream == other.stream && self.origin == other.origin && self.access == other.access
+        self.point == other.point
+            && self.stream == other.stream
+            && self.origin == other.origin
+            && self.access == other.access
     }
 }
 
@@ -166,11 +172,15 @@ impl State {
         let defined = defines.iter().map(|access| (access.clone(), true));
         for (access, sure) in pending.into_iter().chain(defined) {
             let entries = Rc::make_mut(&mut self.entries[access.var.index()]);
-            if entries.iter().any(|e| e.point == point && e.stream == Some(stream) && e.position == position && e.access.stands_for(&access)) {
+            if entries.iter().any(|e| {
+                e.point == point && e.stream == Some(stream) && e.position == position && e.access.stands_for(&access)
+            }) {
                 continue;
             }
             if sure {
-                entries.retain(|e| !access.overwrites(&e.access) && !(e.stream == Some(stream) && access.stands_for(&e.access)));
+                entries.retain(|e| {
+                    !access.overwrites(&e.access) && !(e.stream == Some(stream) && access.stands_for(&e.access))
+                });
             }
             let update = match access.mode {
                 Mode::Read => Update::Read,
@@ -179,13 +189,23 @@ impl State {
                 Mode::Write => Update::MayWrite,
             };
             let (origin, known) = (access.var, sure.then(|| known.clone()));
-            entries.push(Entry { access, point, origin, update, moves: Rc::default(), stream: Some(stream), position, known });
+            entries.push(Entry {
+                access,
+                point,
+                origin,
+                update,
+                moves: Rc::default(),
+                stream: Some(stream),
+                position,
+                known,
+            });
         }
     }
 
     /// `to` takes over the entries of `from`.
     pub(crate) fn transfer(&mut self, id: MoveId, from: &Access, to: &Access, replaces: bool) {
-        let taken: Vec<Entry> = self.entries[from.var.index()].iter().filter_map(|entry| moved(entry, id, from, to)).collect();
+        let taken: Vec<Entry> =
+            self.entries[from.var.index()].iter().filter_map(|entry| moved(entry, id, from, to)).collect();
         let entries = Rc::make_mut(&mut self.entries[to.var.index()]);
         if replaces {
             let all = Access { mode: Mode::Write, ..to.clone() };

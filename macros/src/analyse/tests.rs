@@ -85,10 +85,7 @@ fn a_write_waits_for_each_stream_that_reads() {
 fn fields_conflict_with_what_they_are_part_of() {
     let (k, v) = (access(0, &[1], Mode::Write), access(0, &[2], Mode::Write));
     assert_eq!(plan_of(&straight(&[(0, &[k.clone()]), (1, &[v.clone()])])), [""; 0]);
-    assert_eq!(
-        plan_of(&straight(&[(0, &[k]), (1, &[v]), (2, &[read(0)])])),
-        ["node 2 waits for x0 of [0, 1]"]
-    );
+    assert_eq!(plan_of(&straight(&[(0, &[k]), (1, &[v]), (2, &[read(0)])])), ["node 2 waits for x0 of [0, 1]"]);
 }
 
 #[test]
@@ -235,13 +232,15 @@ fn accesses(vars: u32) -> impl Strategy<Value = Vec<Access>> {
 fn step(streams: u32, vars: u32) -> impl Strategy<Value = Step> {
     let defines = prop::collection::vec((0..vars).prop_map(write), 0..2);
     let nodes = prop::collection::vec(accesses(vars), 1..3);
-    let statement = (0..streams, nodes, defines).prop_map(|(stream, nodes, defines)| Step::Statement { stream, nodes, defines });
+    let statement =
+        (0..streams, nodes, defines).prop_map(|(stream, nodes, defines)| Step::Statement { stream, nodes, defines });
     let moves = (0..vars, 0..vars).prop_filter("another variable", |(from, to)| from != to);
     prop_oneof![8 => statement, 1 => moves.prop_map(|(from, to)| Step::Move { from, to })]
 }
 
 fn program() -> impl Strategy<Value = (u32, Vec<Step>)> {
-    (2..=16u32, 2..10u32).prop_flat_map(|(streams, vars)| (Just(streams), prop::collection::vec(step(streams, vars), 1..60)))
+    (2..=16u32, 2..10u32)
+        .prop_flat_map(|(streams, vars)| (Just(streams), prop::collection::vec(step(streams, vars), 1..60)))
 }
 
 fn model_of(streams: u32, steps: &[Step]) -> Model {

@@ -73,7 +73,9 @@ fn check_after(seen: &Seen, plan: &Plan, diagnostics: &mut Diagnostics) {
             Some(later) => diagnostics.error_at_both(place.span(), later, format!("`{name}` is produced later")),
             None => diagnostics.error_on(
                 place,
-                format!("nothing in this function produces `{name}` before this block\nhelp: leave `after({name})` out"),
+                format!(
+                    "nothing in this function produces `{name}` before this block\nhelp: leave `after({name})` out"
+                ),
             ),
         }
     }

@@ -31,7 +31,8 @@ fn put(tokens: TokenStream, text: &mut String) {
             }
             TokenTree::Punct(punct) => {
                 let mark = punct.as_char();
-                let is_operator = operand && matches!(mark, '+' | '-' | '*' | '/' | '%' | '<' | '>' | '=' | '|' | '&' | '^');
+                let is_operator =
+                    operand && matches!(mark, '+' | '-' | '*' | '/' | '%' | '<' | '>' | '=' | '|' | '&' | '^');
                 match mark {
                     ',' | ';' => text.push_str(&format!("{mark} ")),
                     _ if is_operator => text.push_str(&format!(" {mark} ")),

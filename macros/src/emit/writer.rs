@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::spanned::Spanned;
 use syn::Expr;
+use syn::spanned::Spanned;
 
 use crate::model::{MoveId, NodeId, PointId, VarId};
 use crate::parse::StreamBlock;
@@ -139,7 +139,12 @@ impl<'p> Writer<'p> {
         }
         let stream = match &block.stream {
             stream @ Expr::Reference(_) => stream.to_token_stream(),
-            stream @ (Expr::Path(_) | Expr::Field(_) | Expr::Index(_) | Expr::Call(_) | Expr::MethodCall(_) | Expr::Paren(_)) => {
+            stream @ (Expr::Path(_)
+            | Expr::Field(_)
+            | Expr::Index(_)
+            | Expr::Call(_)
+            | Expr::MethodCall(_)
+            | Expr::Paren(_)) => {
                 quote_spanned!(stream.span()=> &#stream)
             }
             stream => quote_spanned!(stream.span()=> &(#stream)),
