@@ -135,9 +135,11 @@ impl Analysis<'_> {
                     before.push((entry.clone(), i));
                 }
             }
-            if node.barrier && self.final_pass && state.entries(access.var).is_empty() {
-                self.plan.pointless.push((node.id, access.var));
-            }
+        }
+        // The first access is the place itself, the others what it may borrow from or share.
+        let nobody = node.accesses.iter().all(|access| state.entries(access.var).is_empty());
+        if let (true, true, true, Some(first)) = (nobody, node.barrier, self.final_pass, node.accesses.first()) {
+            self.plan.pointless.push((node.id, first.var));
         }
         // Latest first; among those of one point, the one that is simplest to pass on.
         before.sort_by(|(a, i), (b, j)| {
