@@ -152,7 +152,11 @@ impl Program {
 
     fn header(&mut self, in_loop: bool) -> String {
         let stream = self.stream(in_loop);
-        let cores = if self.random.chance(30) { format!(", cores(vector = {})", 1 + self.random.below(48)) } else { String::new() };
+        let cores = if self.random.chance(30) {
+            format!(", cores(vector = {})", 1 + self.random.below(48))
+        } else {
+            String::new()
+        };
         let after = if self.random.chance(5) { format!(", after({})", self.variable()) } else { String::new() };
         format!("{stream}{cores}{after}")
     }

@@ -59,7 +59,7 @@ impl Event {
     /// Puts the event after everything launched on `stream` so far.
     ///
     /// # Errors
-    /// [`Error::DeviceMismatch`] when the stream belongs to another device; [`Error::CalledFromStream`] inside a kernel.
+    /// [`Error::DeviceMismatch`](crate::Error::DeviceMismatch) when the stream belongs to another device; [`Error::CalledFromStream`](crate::Error::CalledFromStream) inside a kernel.
     pub fn record(&self, stream: &Stream) -> Result<()> {
         current::refuse_in_stream("Event::record")?;
         let device = &self.0.device;
@@ -97,7 +97,7 @@ impl Event {
     /// True when the stream has reached the event, and for an event that was never recorded.
     ///
     /// # Errors
-    /// [`Error::Kernel`] when something before the event failed; each failure is told once to the observers of a stream.
+    /// [`Error::Kernel`](crate::Error::Kernel) when something before the event failed; each failure is told once to the observers of a stream.
     pub fn is_complete(&self) -> Result<bool> {
         let Some(Recorded { stream, marks, .. }) = self.recorded() else {
             return Ok(true);
@@ -113,7 +113,7 @@ impl Event {
     /// recorded.
     ///
     /// # Errors
-    /// As [`is_complete`](Self::is_complete), and [`Error::CalledFromStream`] inside a kernel or a host callback.
+    /// As [`is_complete`](Self::is_complete), and [`Error::CalledFromStream`](crate::Error::CalledFromStream) inside a kernel or a host callback.
     pub fn synchronize(&self) -> Result<()> {
         let Some(Recorded { stream, marks, .. }) = self.recorded() else {
             return Ok(());
@@ -127,7 +127,7 @@ impl Event {
     /// Milliseconds from this event to `end`; negative when `end` came first, 0 for the same event.
     ///
     /// # Errors
-    /// [`Error::DeviceMismatch`], [`Error::EventNotRecorded`], [`Error::EventTimingOff`], and [`Error::EventNotComplete`],
+    /// [`Error::DeviceMismatch`](crate::Error::DeviceMismatch), [`Error::EventNotRecorded`](crate::Error::EventNotRecorded), [`Error::EventTimingOff`](crate::Error::EventTimingOff), and [`Error::EventNotComplete`](crate::Error::EventNotComplete),
     /// after which it can be tried again.
     pub fn elapsed_ms(&self, end: &Event) -> Result<f64> {
         if self.0.device != end.0.device {

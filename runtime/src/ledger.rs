@@ -213,6 +213,11 @@ impl Ledger {
         self.streams[stream as usize].pending.iter().any(|w| w.foreign.is_some())
     }
 
+    /// The number that the next thing issued gets, over all streams.
+    pub(crate) fn next_sequence(&self) -> u64 {
+        self.sequence + 1
+    }
+
     /// All that the next launch of `stream` comes after: the last thing issued, and the waits that nothing carries yet.
     pub(crate) fn tail(&self, stream: u32) -> Marks {
         let pending = self.streams[stream as usize].pending.iter().filter(|w| w.foreign.is_none()).map(|w| w.mark);

@@ -83,7 +83,8 @@ struct Used {
     expected: Marks,
     /// What the next launch waits for whether or not it touches it.
     awaited: Marks,
-    launched: bool,
+    /// When it was last launched on, by the order of issue; 0 for never.
+    launched: u64,
 }
 
 /// One `#[multicore]` function being executed by the thread.
@@ -112,7 +113,7 @@ impl Frame {
                     stream: stream.clone(),
                     expected: self.inherited.clone(),
                     awaited: if *stream == self.main { Marks::default() } else { self.entry.clone() },
-                    launched: false,
+                    launched: 0,
                 });
                 self.used.len() - 1
             }
@@ -126,7 +127,7 @@ impl Frame {
             return &[];
         }
         let used = self.used(stream);
-        used.launched = true;
+        used.launched = ledger.next_sequence();
         if undeclared {
             used.awaited.extend(&std::mem::take(&mut used.expected));
         }
@@ -150,7 +151,7 @@ impl Region {
     /// Notes the current stream as `main`.
     ///
     /// # Errors
-    /// When the default device cannot be opened, and [`Error::CalledFromStream`] inside a kernel.
+    /// When the default device cannot be opened, and [`Error::CalledFromStream`](crate::Error::CalledFromStream) inside a kernel.
     pub fn enter(plan: &'static Plan) -> Result<Region> {
         current::refuse_in_stream("a `#[multicore]` function")?;
         let main = Stream::try_current()?;
@@ -186,7 +187,7 @@ impl Region {
     /// A stream of the device's named ones.
     ///
     /// # Errors
-    /// [`Error::StreamsExhausted`].
+    /// [`Error::StreamsExhausted`](crate::Error::StreamsExhausted).
     pub fn named(&self, name: &'static str) -> Result<Stream> {
         self.main_stream().device().named_stream(name)
     }
@@ -200,7 +201,7 @@ impl Region {
     /// Enters a `stream!` block.
     ///
     /// # Errors
-    /// [`Error::CoreLimit`] and [`Error::DeviceMismatch`].
+    /// [`Error::CoreLimit`](crate::Error::CoreLimit) and [`Error::DeviceMismatch`](crate::Error::DeviceMismatch).
     pub fn on(&self, block: u32, stream: impl AsStream, cores: CoreLimit) -> Result<Block<'_>> {
         self.enter_block(block, Some(stream.as_stream()), cores)
     }
@@ -208,7 +209,7 @@ impl Region {
     /// Enters a `stream!(main, ..)` block.
     ///
     /// # Errors
-    /// [`Error::CoreLimit`].
+    /// [`Error::CoreLimit`](crate::Error::CoreLimit).
     pub fn on_main(&self, block: u32, cores: CoreLimit) -> Result<Block<'_>> {
         self.enter_block(block, None, cores)
     }
@@ -239,10 +240,12 @@ impl Region {
 impl Drop for Region {
     /// Leaves on every path: `main` comes after all that was launched.
     fn drop(&mut self) {
-        let frames = with_context(|context| context.frames.split_off(self.depth.min(context.frames.len())));
-        for frame in &frames {
+        let mut frames = with_context(|context| context.frames.split_off(self.depth.min(context.frames.len())));
+        for frame in &mut frames {
+            // Latest first: what it came after needs no wait of its own.
+            frame.used.sort_by_key(|used| std::cmp::Reverse(used.launched));
             let books = &mut *frame.main.device().books();
-            for used in frame.used.iter().filter(|u| u.launched && u.stream != frame.main) {
+            for used in frame.used.iter().filter(|u| u.launched != 0 && u.stream != frame.main) {
                 let mut made = false;
                 for mark in books.ledger.tail(used.stream.slot()) {
                     made |= books.ledger.wait(frame.main.slot(), mark);

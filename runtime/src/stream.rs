@@ -111,7 +111,7 @@ impl Stream {
     /// belong to another device.
     ///
     /// # Errors
-    /// [`Error::CalledFromStream`] inside a kernel or a host callback.
+    /// [`Error::CalledFromStream`](crate::Error::CalledFromStream) inside a kernel or a host callback.
     #[track_caller]
     pub fn wait(&self, event: &Event) -> Result<()> {
         current::refuse_in_stream("Stream::wait")?;
@@ -139,7 +139,7 @@ impl Stream {
     /// whoever synchronises.
     ///
     /// # Errors
-    /// [`Error::CalledFromStream`] inside a kernel or another callback.
+    /// [`Error::CalledFromStream`](crate::Error::CalledFromStream) inside a kernel or another callback.
     #[track_caller]
     pub fn launch_host(&self, f: impl FnOnce() -> KernelResult + Send + 'static) -> Result<()> {
         current::refuse_in_stream("Stream::launch_host")?;
@@ -152,7 +152,7 @@ impl Stream {
     /// True when everything launched so far is done.
     ///
     /// # Errors
-    /// [`Error::Kernel`] when something that is done failed; each failure is told once to the observers of a stream.
+    /// [`Error::Kernel`](crate::Error::Kernel) when something that is done failed; each failure is told once to the observers of a stream.
     pub fn is_complete(&self) -> Result<bool> {
         let tail = self.0.device.tail(self.0.slot);
         if !tail.iter().all(|&mark| self.0.device.is_done(mark)) {
@@ -165,8 +165,8 @@ impl Stream {
     /// Waits until everything launched so far is done.
     ///
     /// # Errors
-    /// [`Error::Kernel`] when an operator that this stream comes after failed; each failure is told once to the observers
-    /// of a stream. [`Error::CalledFromStream`] inside a kernel or a host callback.
+    /// [`Error::Kernel`](crate::Error::Kernel) when an operator that this stream comes after failed; each failure is told once to the observers
+    /// of a stream. [`Error::CalledFromStream`](crate::Error::CalledFromStream) inside a kernel or a host callback.
     pub fn synchronize(&self) -> Result<()> {
         let tail = self.0.device.tail(self.0.slot);
         for &mark in &tail {
@@ -179,7 +179,7 @@ impl Stream {
     /// left out keep theirs. The limit may be above the device's.
     ///
     /// # Errors
-    /// [`Error::CoreLimit`]; nothing is changed then.
+    /// [`Error::CoreLimit`](crate::Error::CoreLimit); nothing is changed then.
     pub fn set_core_limit(&self, limit: CoreLimit) -> Result<()> {
         self.0.device.set_stream_limit(self.0.slot, limit)
     }

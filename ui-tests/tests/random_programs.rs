@@ -100,7 +100,7 @@ impl Minus for Tensor {
 }
 
 mod generated {
-    #![allow(warnings, reason = "random programs assign what nobody reads")]
+    #![allow(warnings, clippy::all, reason = "random programs assign what nobody reads")]
     use super::*;
     include!(concat!(env!("OUT_DIR"), "/programs.rs"));
     pub(super) const ALL: &[Program] = PROGRAMS;
