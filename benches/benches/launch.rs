@@ -1,7 +1,8 @@
 //! What a launch costs: three task graphs on our device, and on rayon with one counter of open dependencies a task.
 //!
-//! Both use two workers. Ours is given the tasks in order, with the fewest events and waits, as a `#[multicore]` function
-//! issues them; enqueuing counts. rayon knows the whole graph before the clock starts.
+//! All use two workers. Ours is given the tasks in order, with the fewest events and waits, as a `#[multicore]` function
+//! issues them: once while the clock runs (`multicore`), once before it starts, behind a closed gate (`queued`). rayon
+//! knows the whole graph before the clock starts, so `queued` is the one to hold beside it.
 //!
 //! - W1: 100,000 empty tasks on four streams, a cross-stream dependency every fourth row: ns a task.
 //! - W2: stencils of width 4 and 2. METG50 is wall time x workers / tasks at the kernel length where half of it is useful.
@@ -9,6 +10,7 @@
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
 
 use benches::dag::{self, Dag, Plan, spin};
 use benches::{Report, median_seconds};
@@ -24,8 +26,17 @@ trait Peer {
     const NAME: &'static str;
     /// What it knows of a graph before the clock starts.
     type Graph;
+    /// A graph that is ready to run once.
+    type Ready<'g>
+    where
+        Self: 'g;
     fn prepare(&self, dag: Dag) -> Self::Graph;
-    fn run(&self, graph: &Self::Graph) -> Result<()>;
+    /// What is done before the clock starts, each time.
+    fn ready<'g>(&'g self, graph: &'g Self::Graph) -> Result<Self::Ready<'g>>;
+    fn run(&self, ready: Self::Ready<'_>) -> Result<()>;
+    fn seconds(&self, graph: &Self::Graph) -> Result<f64> {
+        median_seconds(RUNS, || self.ready(graph), |ready| self.run(ready))
+    }
 }
 
 /// Our device: one stream a column, events where the plan says.
@@ -56,18 +67,8 @@ impl Ours {
         let streams = (0..4).map(|_| device.new_stream()).collect::<Result<_>>()?;
         Ok(Ours { device, streams })
     }
-}
 
-impl Peer for Ours {
-    const NAME: &'static str = "multicore";
-    type Graph = (Dag, Plan);
-
-    fn prepare(&self, dag: Dag) -> (Dag, Plan) {
-        let plan = dag.plan();
-        (dag, plan)
-    }
-
-    fn run(&self, (dag, plan): &(Dag, Plan)) -> Result<()> {
+    fn enqueue(&self, (dag, plan): &(Dag, Plan)) -> Result<()> {
         let mut events: Vec<Option<Event>> = vec![None; dag.tasks.len()];
         for (i, task) in dag.tasks.iter().enumerate() {
             let stream = &self.streams[task.stream];
@@ -80,7 +81,56 @@ impl Peer for Ours {
                 events[i] = Some(stream.record_event()?);
             }
         }
+        Ok(())
+    }
+}
+
+impl Peer for Ours {
+    const NAME: &'static str = "multicore";
+    type Graph = (Dag, Plan);
+    type Ready<'g> = &'g (Dag, Plan);
+
+    fn prepare(&self, dag: Dag) -> (Dag, Plan) {
+        let plan = dag.plan();
+        (dag, plan)
+    }
+
+    fn ready<'g>(&'g self, graph: &'g (Dag, Plan)) -> Result<&'g (Dag, Plan)> {
+        Ok(graph)
+    }
+
+    fn run(&self, graph: &(Dag, Plan)) -> Result<()> {
+        self.enqueue(graph)?;
         self.device.synchronize()
+    }
+}
+
+/// Our device with everything in its queues before the clock starts.
+struct Queued(Ours);
+
+impl Peer for Queued {
+    const NAME: &'static str = "queued";
+    type Graph = (Dag, Plan);
+    type Ready<'g> = Sender<()>;
+
+    fn prepare(&self, dag: Dag) -> (Dag, Plan) {
+        self.0.prepare(dag)
+    }
+
+    fn ready(&self, graph: &(Dag, Plan)) -> Result<Sender<()>> {
+        let (open, gate) = channel();
+        let gatekeeper = self.0.device.named_stream("gate")?;
+        gatekeeper.launch_host(move || Ok(gate.recv()?))?;
+        for stream in &self.0.streams {
+            stream.wait_stream(&gatekeeper)?;
+        }
+        self.0.enqueue(graph)?;
+        Ok(open)
+    }
+
+    fn run(&self, open: Sender<()>) -> Result<()> {
+        open.send(()).expect("the gate waits");
+        self.0.device.synchronize()
     }
 }
 
@@ -90,10 +140,15 @@ struct Rayon(rayon::ThreadPool);
 impl Peer for Rayon {
     const NAME: &'static str = "rayon";
     type Graph = (Dag, Vec<Vec<usize>>);
+    type Ready<'g> = &'g Self::Graph;
 
     fn prepare(&self, dag: Dag) -> Self::Graph {
         let successors = dag.successors();
         (dag, successors)
+    }
+
+    fn ready<'g>(&'g self, graph: &'g Self::Graph) -> Result<&'g Self::Graph> {
+        Ok(graph)
     }
 
     fn run(&self, (dag, successors): &Self::Graph) -> Result<()> {
@@ -121,7 +176,7 @@ impl Peer for Rayon {
 fn w1<P: Peer>(peer: &P) -> Result<f64> {
     const TASKS: usize = 100_000;
     let graph = peer.prepare(dag::w1(TASKS));
-    Ok(median_seconds(RUNS, || peer.run(&graph))? / TASKS as f64 * 1e9)
+    Ok(peer.seconds(&graph)? / TASKS as f64 * 1e9)
 }
 
 /// METG50 of a stencil, in us: between the two kernel lengths around an efficiency of a half, by their logarithms. The
@@ -131,7 +186,7 @@ fn w2<P: Peer>(peer: &P, width: usize) -> Result<(&'static str, f64)> {
     for grain in GRAINS {
         let steps = ((20_000.0 / grain / width as f64) as usize).clamp(100, 4000);
         let graph = peer.prepare(dag::w2(width, steps, grain));
-        let seconds = median_seconds(RUNS, || peer.run(&graph))?;
+        let seconds = peer.seconds(&graph)?;
         let efficiency = grain * 1e-6 * (width * steps) as f64 / (WORKERS as f64 * seconds);
         match coarser {
             _ if efficiency >= 0.5 => coarser = Some((grain, efficiency)),
@@ -149,7 +204,7 @@ fn w2<P: Peer>(peer: &P, width: usize) -> Result<(&'static str, f64)> {
 fn w3<P: Peer>(peer: &P) -> Result<f64> {
     const JOINS: usize = 500;
     let graph = peer.prepare(dag::w3(JOINS));
-    Ok(median_seconds(RUNS, || peer.run(&graph))? / JOINS as f64 * 1e6 - 40.0 / WORKERS as f64)
+    Ok(peer.seconds(&graph)? / JOINS as f64 * 1e6 - 40.0 / WORKERS as f64)
 }
 
 fn measure<P: Peer>(peer: &P, report: &mut Report) -> Result<[f64; 4]> {
@@ -171,11 +226,15 @@ fn measure<P: Peer>(peer: &P, report: &mut Report) -> Result<[f64; 4]> {
 fn main() -> Result<()> {
     let mut report = Report::from_args();
     let ours = measure(&Ours::new()?, &mut report)?;
+    let queued = measure(&Queued(Ours::new()?), &mut report)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(WORKERS).build().expect("two threads");
     let rayon = measure(&Rayon(pool), &mut report)?;
-    for ((name, ours), rayon) in ["w1", "w2_width4", "w2_width2", "w3"].into_iter().zip(ours).zip(rayon) {
-        let ratio = ours / rayon;
-        report.figure(&format!("{name}_ratio"), ratio, format_args!("{name:<10} multicore / rayon {ratio:6.2}"));
+    for (i, name) in ["w1", "w2_width4", "w2_width2", "w3"].into_iter().enumerate() {
+        for (who, figures) in [("multicore", ours), ("queued", queued)] {
+            let ratio = figures[i] / rayon[i];
+            let text = format_args!("{name:<10} {who} / rayon {ratio:6.2}");
+            report.figure(&format!("{name}_{who}_ratio"), ratio, text);
+        }
     }
     report.finish();
     Ok(())

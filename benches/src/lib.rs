@@ -68,15 +68,20 @@ pub fn seconds(f: impl FnOnce()) -> f64 {
     start.elapsed().as_secs_f64()
 }
 
-/// The middle of `runs` timings of `f`, in seconds.
+/// The middle of `runs` timings of `run`, in seconds; what `prepare` does before each is not counted.
 ///
 /// # Errors
-/// The first error of `f`.
-pub fn median_seconds<E>(runs: usize, mut f: impl FnMut() -> Result<(), E>) -> Result<f64, E> {
+/// The first error of the two.
+pub fn median_seconds<T, E>(
+    runs: usize,
+    mut prepare: impl FnMut() -> Result<T, E>,
+    mut run: impl FnMut(T) -> Result<(), E>,
+) -> Result<f64, E> {
     let mut times = Vec::with_capacity(runs);
     for _ in 0..runs {
+        let prepared = prepare()?;
         let start = Instant::now();
-        f()?;
+        run(prepared)?;
         times.push(start.elapsed().as_secs_f64());
     }
     Ok(median(times))
