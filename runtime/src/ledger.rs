@@ -80,6 +80,8 @@ const CROWDED: usize = 32;
 #[derive(Default)]
 struct StreamClock {
     issued: u64,
+    /// Where the plan of a function last recorded an event.
+    recorded: u64,
     clock: Clock,
     /// Waits that the next thing issued carries.
     pending: Waits,
@@ -206,6 +208,17 @@ impl Ledger {
     pub(crate) fn wait_foreign(&mut self, stream: u32, wait: Wait) {
         self.streams[stream as usize].pending.push(wait);
         self.stats.waits += 1;
+    }
+
+    /// A record of a function's plan: all that the next launch of `stream` comes after. Where nothing was issued since the
+    /// last one it is the same event, and does not count again.
+    pub(crate) fn record(&mut self, stream: u32) -> Marks {
+        let entry = &mut self.streams[stream as usize];
+        if entry.recorded != entry.issued || !entry.pending.is_empty() {
+            entry.recorded = entry.issued;
+            self.stats.records += 1;
+        }
+        self.tail(stream)
     }
 
     /// True when `stream` has waits for other devices that nothing issued carries yet.

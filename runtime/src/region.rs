@@ -303,9 +303,8 @@ impl Block<'_> {
             let used = &frame.used[self.used];
             let slot = used.stream.slot();
             let ledger = &mut used.stream.device().books().ledger;
-            ledger.stats.records += 1;
             let mut marks = Marks::default();
-            ledger.tail(slot).into_iter().for_each(|m| marks.add(m));
+            ledger.record(slot).into_iter().for_each(|m| marks.add(m));
             let unused = used.expected.0.iter().chain(&used.awaited.0);
             unused.filter(|m| !ledger.covered(slot, **m)).for_each(|m| marks.add(*m));
             Recorded(marks)
