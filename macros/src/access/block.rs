@@ -3,12 +3,14 @@
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use syn::spanned::Spanned;
-use syn::{Block, Expr, ExprBlock, ExprMacro, Local, Stmt, Token};
+use syn::token::Brace;
+use syn::{Attribute, Block, Expr, ExprBlock, ExprMacro, Local, Stmt, Token};
 
 use super::place::bare;
 use super::value::has_block;
 use super::{Dest, Statement, Walk};
 use crate::emit::text;
+use crate::emit::writer::own;
 use crate::model::{Access, MAIN, Mode, StreamId};
 use crate::parse::StreamBlock;
 use crate::resolve::Bound;
@@ -189,8 +191,8 @@ impl Walk<'_, '_> {
             output.left();
             let statements = head.into_iter().map(verbatim).chain(std::mem::take(&mut block.block.stmts)).collect();
             let body = Block { brace_token: block.block.brace_token, stmts: statements };
-            let attrs = std::mem::take(&mut call.attrs).into_iter().chain(block.attrs.clone()).collect();
-            *expr = Expr::Block(ExprBlock { attrs, label: None, block: body });
+            let attrs = std::mem::take(&mut call.attrs);
+            *expr = with_attributes(&block.attrs, Expr::Block(ExprBlock { attrs, label: None, block: body }));
         }
         self.seen.blocks[index] = Some(block);
     }
@@ -286,6 +288,16 @@ fn finish(value: Expr, after: Vec<TokenStream>, launched: bool, dest: &Dest, wri
         written.extend(after.into_iter().map(verbatim));
         written.push(verbatim(quote!(#name)));
     }
+}
+
+/// A block under the attributes of its header. Only statements can have attributes, not values.
+fn with_attributes(attrs: &[Attribute], block: Expr) -> Expr {
+    if attrs.is_empty() {
+        return block;
+    }
+    let value = own("__value");
+    let stmts = vec![verbatim(quote!(#(#attrs)* let #value = #block;)), verbatim(quote!(#value))];
+    Expr::Block(ExprBlock { attrs: Vec::new(), label: None, block: Block { brace_token: Brace::default(), stmts } })
 }
 
 /// Written as it is.

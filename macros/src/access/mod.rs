@@ -119,6 +119,8 @@ struct Value {
     uses: Vec<Use>,
     /// What a computed value may still hold a borrow of.
     holds: Vec<Alias>,
+    /// The places that it shares memory with.
+    shares: Vec<Access>,
 }
 
 impl Value {
@@ -135,6 +137,7 @@ impl Value {
             all.lazy |= part.lazy;
             all.uses.extend(part.uses);
             all.holds.extend(part.holds);
+            all.shares.extend(part.shares);
         }
         all
     }
@@ -274,8 +277,7 @@ impl<'w, 'p> Walk<'w, 'p> {
     fn declare(&mut self, vars: &[VarId]) -> Vec<TokenStream> {
         let mut written = Vec::new();
         for &var in vars {
-            let same = self.model.var();
-            debug_assert_eq!(same, var);
+            self.model.var();
             self.model.declare(var);
             written.extend(self.output.as_mut().and_then(|output| output.declare(var, &self.seen.scopes)));
         }
@@ -366,6 +368,16 @@ impl<'w, 'p> Walk<'w, 'p> {
                 facts.aliases.push(alias);
             }
         }
+        // Until one of the two is written: whoever uses the one reads the other's memory, a first write to copy it.
+        for shared in value.shares.iter().filter(|shared| shared.var != to.var) {
+            let alias = Alias { var: to.var, path: to.path.clone(), part: None, reach: Reach::Read };
+            let original = scopes.facts_mut(shared.var);
+            if !original.aliases.contains(&alias) {
+                original.aliases.push(alias);
+                scopes.stale = true;
+            }
+        }
+        let facts = scopes.facts(to.var);
         // A variable that has its first value cannot have been used.
         let after = (facts.given, facts.is_host(), facts.exclusive, facts.lazy, facts.aliases.len());
         scopes.stale |= before.0 && before != after;

@@ -13,8 +13,10 @@ use crate::resolve::{Alias, Reach, Scopes};
 pub(super) enum Usage {
     /// As a value: copied or moved.
     Value,
-    /// `x.clone()`
-    Copy,
+    /// `x.unwrap()`: the value is handed on.
+    Take,
+    /// `x.clone()`: shares memory with the place until one of the two is written.
+    Clone,
     /// `&x`
     Borrow,
     /// `&mut x`
@@ -110,20 +112,21 @@ impl Walk<'_, '_> {
         let writable = facts.mutable || facts.exclusive;
         let mode = match usage {
             Usage::Value if facts.exclusive => Mode::Write,
-            Usage::Value | Usage::Copy | Usage::Borrow | Usage::Match => Mode::Read,
+            Usage::Value | Usage::Take | Usage::Clone | Usage::Borrow | Usage::Match => Mode::Read,
             Usage::Receiver { lends_mutably: false } if !writable => Mode::Read,
             Usage::Receiver { .. } | Usage::BorrowMut | Usage::Write => Mode::Write,
         };
         let lends = match usage {
             Usage::Value if facts.exclusive => Some(Reach::Same),
-            Usage::Value | Usage::Copy | Usage::Write => None,
+            Usage::Value | Usage::Take | Usage::Write => None,
             Usage::BorrowMut | Usage::Receiver { lends_mutably: true } => Some(Reach::Same),
             Usage::Match if writable => Some(Reach::Same),
-            Usage::Borrow | Usage::Match | Usage::Receiver { .. } => Some(Reach::Read),
+            Usage::Clone | Usage::Borrow | Usage::Match | Usage::Receiver { .. } => Some(Reach::Read),
         };
-        let moves = matches!(usage, Usage::Value | Usage::Copy | Usage::Match);
+        let moves = matches!(usage, Usage::Value | Usage::Take | Usage::Clone | Usage::Match);
         let host = facts.is_host();
-        Value { host, lazy: facts.lazy, uses: self.reached(place, mode, lends, moves), ..Value::default() }
+        let shares = if usage == Usage::Clone && !host { vec![place.clone()] } else { Vec::new() };
+        Value { host, lazy: facts.lazy, uses: self.reached(place, mode, lends, moves), shares, ..Value::default() }
     }
 
     /// What a value computed from this one may hold a borrow of. What nobody can write meanwhile does not matter.

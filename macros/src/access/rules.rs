@@ -151,9 +151,14 @@ pub(crate) fn consumes(method: &Ident) -> bool {
     is_one_of(method, CONSUMING)
 }
 
-/// Does the method of this name give the value rather than a borrow of it?
-pub(crate) fn copies(method: &Ident) -> bool {
-    is_one_of(method, &["clone", "cloned", "copied", "to_owned", "into_iter", "unwrap", "expect", "ok", "take"])
+/// Does the method give a value that shares memory with what it is called on?
+pub(crate) fn clones(method: &Ident) -> bool {
+    is_one_of(method, &["clone", "cloned", "copied", "to_owned"])
+}
+
+/// Does the method give the value itself?
+pub(crate) fn takes(method: &Ident) -> bool {
+    is_one_of(method, &["into_iter", "unwrap", "expect", "ok", "take"])
 }
 
 /// What a called path is known to do.

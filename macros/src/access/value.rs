@@ -172,9 +172,11 @@ impl Walk<'_, '_> {
         for (i, operand) in place::operands(expr).into_iter().enumerate() {
             let before = self.launches;
             let usage = match known {
-                Known::Method { lends_mutably, copies, .. } if i == 0 => {
-                    if copies {
-                        Usage::Copy
+                Known::Method { lends_mutably, clones, takes, .. } if i == 0 => {
+                    if clones {
+                        Usage::Clone
+                    } else if takes {
+                        Usage::Take
                     } else {
                         Usage::Receiver { lends_mutably }
                     }
@@ -322,7 +324,8 @@ enum Known {
         describes: bool,
         hands_on: bool,
         lends_mutably: bool,
-        copies: bool,
+        clones: bool,
+        takes: bool,
         consumes: bool,
         stores: bool,
         indexes: bool,
@@ -336,7 +339,8 @@ impl Known {
                 describes: rules::describes(&call.method),
                 hands_on: rules::hands_on(&call.method),
                 lends_mutably: rules::lends_mutably(&call.method),
-                copies: rules::copies(&call.method),
+                clones: rules::clones(&call.method),
+                takes: rules::takes(&call.method),
                 consumes: rules::consumes(&call.method),
                 stores: rules::stores(&call.method),
                 indexes: call.method == "enumerate",

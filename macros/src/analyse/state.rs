@@ -179,7 +179,7 @@ impl State {
             }
             if sure {
                 entries.retain(|e| {
-                    !access.overwrites(&e.access) && !(e.stream == Some(stream) && access.stands_for(&e.access))
+                    !(access.overwrites(&e.access) || e.stream == Some(stream) && access.stands_for(&e.access))
                 });
             }
             let update = match access.mode {
