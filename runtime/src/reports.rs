@@ -20,7 +20,7 @@ struct Reported {
     told: SmallVec<[u32; 4]>,
 }
 
-/// Faults kept until a device-wide synchronisation fetches them; beyond, the oldest are kept and the rest counted on.
+/// Faults kept until a device-wide synchronisation fetches them; of more than these, the earliest.
 const KEPT: usize = 1024;
 
 /// Where workers put what they have to say.
