@@ -33,88 +33,77 @@ mod order {
 
     // Each ordered pair of accesses over two streams: the first behind a gate, the second must wait, and the values tell.
 
-    #[multicore]
-    fn read_read(a: &Stream, b: &Stream, x: &Tensor, gate: &Gate) -> Result<(Tensor, Tensor)> {
-        let r = stream!(a, { gate.affine(x, 2.0)? });
-        let s = stream!(b, { affine(x, 3.0)? });
-        Ok((r, s))
+    fn read(x: &Tensor, gate: Option<&Gate>) -> Result<Option<Tensor>> {
+        gate.map_or_else(|| affine(x, 3.0), |gate| gate.affine(x, 3.0)).map(Some)
+    }
+
+    /// Overwrites without reading, behind the gate if there is one.
+    fn write(x: &mut Tensor, gate: Option<&Gate>) -> Result<Option<Tensor>> {
+        overwrite(gate, x, 7.0).map(|()| None)
+    }
+
+    fn update(x: &mut Tensor, gate: Option<&Gate>) -> Result<Option<Tensor>> {
+        match gate {
+            Some(gate) => gated_affine_(gate, x, 5.0)?,
+            None => affine_(x, 5.0)?,
+        }
+        Ok(None)
+    }
+
+    type Pair = fn(&Stream, &Stream, &mut Tensor, &Gate) -> Result<(Option<Tensor>, Option<Tensor>)>;
+
+    macro_rules! pairs {
+        ($($name:ident: $first:ident($($mut1:tt)*) then $second:ident($($mut2:tt)*);)*) => {
+            $(
+                #[multicore]
+                fn $name(a: &Stream, b: &Stream, x: &mut Tensor, gate: &Gate) -> Result<(Option<Tensor>, Option<Tensor>)> {
+                    let r = stream!(a, { $first($($mut1)* *x, Some(gate))? });
+                    let s = stream!(b, { $second($($mut2)* *x, None)? });
+                    Ok((r, s))
+                }
+            )*
+            const PAIRS: &[(&str, &str, Pair)] = &[$((stringify!($first), stringify!($second), $name)),*];
+        };
+    }
+
+    pairs! {
+        rr: read(&) then read(&);
+        rw: read(&) then write(&mut);
+        ru: read(&) then update(&mut);
+        wr: write(&mut) then read(&);
+        ww: write(&mut) then write(&mut);
+        wu: write(&mut) then update(&mut);
+        ur: update(&mut) then read(&);
+        uw: update(&mut) then write(&mut);
+        uu: update(&mut) then update(&mut);
     }
 
     #[test]
-    fn a_read_after_a_read_does_not_wait() {
-        on_device(|device| {
-            let (a, b) = (device.new_stream()?, device.new_stream()?);
-            let gate = Gate::new();
-            let (r, s) = read_read(&a, &b, &tensor(&[1.0]), &gate)?;
-            assert_runs(&b);
-            assert!(!a.is_complete()?);
-            gate.open();
-            assert_eq!((r.to_vec::<f32>()?, s.to_vec::<f32>()?), (vec![3.0], vec![4.0]));
-            Ok(())
-        });
-    }
-
-    #[multicore]
-    fn read_write(a: &Stream, b: &Stream, x: &mut Tensor, gate: &Gate) -> Result<Tensor> {
-        let r = stream!(a, { gate.affine(x, 2.0)? });
-        stream!(b, { affine_(x, 3.0)? });
-        Ok(r)
-    }
-
-    #[test]
-    fn a_write_waits_for_a_read() {
-        on_device(|device| {
-            let (a, b) = (device.new_stream()?, device.new_stream()?);
-            let gate = Gate::new();
-            let mut x = tensor(&[1.0]);
-            let r = read_write(&a, &b, &mut x, &gate)?;
-            assert_waits(&b);
-            gate.open();
-            assert_eq!((r.to_vec::<f32>()?, x.to_vec::<f32>()?), (vec![3.0], vec![4.0]));
-            Ok(())
-        });
-    }
-
-    #[multicore]
-    fn write_read(a: &Stream, b: &Stream, x: &mut Tensor, gate: &Gate) -> Result<Tensor> {
-        stream!(a, { gated_affine_(gate, x, 2.0)? });
-        let r = stream!(b, { affine(x, 10.0)? });
-        Ok(r)
-    }
-
-    #[test]
-    fn a_read_waits_for_a_write() {
-        on_device(|device| {
-            let (a, b) = (device.new_stream()?, device.new_stream()?);
-            let gate = Gate::new();
-            let mut x = tensor(&[1.0]);
-            let r = write_read(&a, &b, &mut x, &gate)?;
-            assert_waits(&b);
-            gate.open();
-            assert_eq!(r.to_vec::<f32>()?, [31.0]);
-            Ok(())
-        });
-    }
-
-    #[multicore]
-    fn write_write(a: &Stream, b: &Stream, x: &mut Tensor, gate: &Gate) -> Result<()> {
-        stream!(a, { gated_affine_(gate, x, 2.0)? });
-        stream!(b, { affine_(x, 10.0)? });
-        Ok(())
-    }
-
-    #[test]
-    fn a_write_waits_for_a_write() {
-        on_device(|device| {
-            let (a, b) = (device.new_stream()?, device.new_stream()?);
-            let gate = Gate::new();
-            let mut x = tensor(&[1.0]);
-            write_write(&a, &b, &mut x, &gate)?;
-            assert_waits(&b);
-            gate.open();
-            assert_eq!(x.to_vec::<f32>()?, [31.0]);
-            Ok(())
-        });
+    fn all_nine_pairs_of_read_write_and_update() {
+        let apply = |x: f32, what: &str| match what {
+            "read" => (x, Some(vec![x * 3.0 + 1.0])),
+            "write" => (7.0, None),
+            _ => (x * 5.0 + 1.0, None),
+        };
+        for (first, second, pair) in PAIRS {
+            on_device(|device| {
+                let (a, b) = (device.new_stream()?, device.new_stream()?);
+                let gate = Gate::new();
+                let mut x = tensor(&[2.0]);
+                let (r, s) = pair(&a, &b, &mut x, &gate)?;
+                match (*first, *second) {
+                    ("read", "read") => assert_runs(&b),
+                    _ => assert_waits(&b),
+                }
+                gate.open();
+                let (value, expected_r) = apply(2.0, first);
+                let (value, expected_s) = apply(value, second);
+                let values = |t: Option<Tensor>| t.map(|t| t.to_vec::<f32>()).transpose();
+                assert_eq!((values(r)?, values(s)?), (expected_r, expected_s), "{first} then {second}");
+                assert_eq!(x.to_vec::<f32>()?, [value], "{first} then {second}");
+                Ok(())
+            });
+        }
     }
 
     #[multicore]

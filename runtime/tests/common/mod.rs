@@ -132,6 +132,26 @@ pub(crate) fn gated_affine_(gate: &Gate, x: &mut impl OperandMut, factor: f32) -
     Launch::new(Affine { gate: Some(gate.0.clone()), factor }).update(x, [1, usize::MAX]).submit()
 }
 
+/// `x = value` without reading it, on the current stream, behind a gate if there is one.
+pub(crate) fn overwrite(gate: Option<&Gate>, x: &mut Tensor, value: f32) -> Result<()> {
+    struct Overwrite(Affine);
+    impl Kernel for Overwrite {
+        fn name(&self) -> &'static str {
+            "Overwrite"
+        }
+        fn kind(&self) -> CoreKind {
+            CoreKind::Vector
+        }
+        fn tile(&self, tile: &mut Tile<'_>) -> KernelResult {
+            self.0.pass();
+            tile.output::<f32>(0)?.as_mut_slice()?.fill(self.0.factor);
+            Ok(())
+        }
+    }
+    let gate = gate.map(|g| g.0.clone());
+    Launch::new(Overwrite(Affine { gate, factor: value })).output(x, [1, usize::MAX]).submit()
+}
+
 /// `z = x - 2 y` on the current stream: order and operands show in the result.
 pub(crate) fn combine(x: &Tensor, y: &Tensor) -> Result<Tensor> {
     struct Combine;
