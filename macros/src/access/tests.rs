@@ -306,6 +306,27 @@ fn borrows_reach_what_they_borrow() {
 }
 
 #[test]
+fn clones_share_memory_until_one_of_them_is_written() {
+    check(
+        "let mut p = stream!(a, { f(x)? });
+         let q = p.clone();
+         stream!(b, { g(&q)? });
+         stream!(a, { p.update(x)? });
+         let mut kept = Vec::new();
+         kept.push(p.clone());
+         stream!(c, { g(&p)? });
+         stream!(a, { f(&mut kept[0])? });",
+        &[
+            "3:b expects p of 1:a",
+            "4:a expects mut p of 3:b",
+            "6:main expects p of 4:a",
+            "7:c expects kept of 6:main",
+            "8:a expects mut kept of 7:c",
+        ],
+    );
+}
+
+#[test]
 fn the_halves_of_a_buffer_do_not_conflict() {
     check(
         "let (low, high) = y.split_at_mut(n);

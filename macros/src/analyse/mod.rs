@@ -19,13 +19,14 @@ mod tests;
 
 use state::{Entry, State};
 
-use crate::model::{Exit, Mode, Model, Node, Op, Position, Seq, TargetId};
+use crate::model::{Access, Exit, Mode, Model, Node, Op, Position, Seq, TargetId};
 use crate::plan::{Plan, Update, Wait, WaitKind};
 
 /// Finds the plan.
 pub(crate) fn analyse(model: &Model) -> Plan {
     let mut analysis = Analysis {
         model,
+        overwritten: overwritten(model),
         plan: Plan::default(),
         leaving: vec![Leaving::default(); model.targets as usize],
         final_pass: true,
@@ -49,6 +50,8 @@ type Reached = Option<State>;
 struct Analysis<'m> {
     model: &'m Model,
     plan: Plan,
+    /// The variables that some node writes, or what takes over their events: readers of others need not be remembered.
+    overwritten: Vec<bool>,
     leaving: Vec<Leaving>,
     /// Loops around have reached their fixpoint: what is found goes into the plan.
     final_pass: bool,
@@ -68,7 +71,7 @@ impl Analysis<'_> {
             Op::Begin(stream) => state.begin(*stream),
             Op::End(stream) => state.end(*stream),
             Op::Launch(node) => self.node(node, &mut state),
-            Op::Touch(access) => state.touch(access),
+            Op::Touch(access) => self.touch(access, &mut state),
             Op::Point(point) => state.commit(point.id, point.stream, point.position, &point.defines),
             Op::Move(moved) => state.transfer(moved.id, &moved.from, &moved.to, moved.replaces),
             Op::Branch { arms, end } => return self.branch(arms, *end, state),
@@ -137,7 +140,8 @@ impl Analysis<'_> {
             }
         }
         // The first access is the place itself, the others what it may borrow from or share.
-        let nobody = node.accesses.iter().all(|access| state.entries(access.var).is_empty());
+        let is_write = |entry: &Entry| entry.access.mode == Mode::Write;
+        let nobody = !node.accesses.iter().any(|access| state.entries(access.var).iter().any(is_write));
         if let (true, true, true, Some(first)) = (nobody, node.barrier, self.final_pass, node.accesses.first()) {
             self.plan.pointless.push((node.id, first.var));
         }
@@ -162,7 +166,13 @@ impl Analysis<'_> {
             }
         }
         if !node.barrier {
-            node.accesses.iter().for_each(|access| state.touch(access));
+            node.accesses.iter().for_each(|access| self.touch(access, state));
+        }
+    }
+
+    fn touch(&self, access: &Access, state: &mut State) {
+        if access.mode == Mode::Write || self.overwritten[access.var.index()] {
+            state.touch(access);
         }
     }
 
@@ -190,6 +200,33 @@ impl Analysis<'_> {
         for id in entry.moves.iter() {
             self.plan.moves.insert(*id);
             self.plan.ready.extend(self.model.moves[id.index()]);
+        }
+    }
+}
+
+fn overwritten(model: &Model) -> Vec<bool> {
+    fn mark(seq: &Seq, written: &mut [bool]) {
+        for op in seq {
+            match op {
+                Op::Launch(node) => {
+                    node.accesses.iter().for_each(|access| written[access.var.index()] |= access.mode == Mode::Write)
+                }
+                Op::Touch(access) => written[access.var.index()] |= access.mode == Mode::Write,
+                Op::Branch { arms, .. } => arms.iter().for_each(|arm| mark(arm, written)),
+                Op::Loop { body, .. } | Op::Labelled { body, .. } => mark(body, written),
+                _ => {}
+            }
+        }
+    }
+    let mut written = vec![false; model.variables as usize];
+    mark(&model.body, &mut written);
+    loop {
+        let before = written.iter().filter(|w| **w).count();
+        for [from, to] in model.moves.iter().rev() {
+            written[from.index()] |= written[to.index()];
+        }
+        if before == written.iter().filter(|w| **w).count() {
+            return written;
         }
     }
 }
