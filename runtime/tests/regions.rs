@@ -127,6 +127,31 @@ mod order {
     }
 
     #[multicore]
+    fn shared(a: &Stream, b: &Stream, x: &mut Tensor, gate: &Gate, reshape: bool) -> Result<Tensor> {
+        let y = if reshape { x.reshape(&[1, 1])? } else { x.clone() };
+        let r = stream!(b, { gate.affine(&y, 2.0)? });
+        drop(y);
+        stream!(a, { affine_(x, 3.0)? }); // in the memory that `b` still reads
+        Ok(r)
+    }
+
+    #[test]
+    fn a_write_waits_for_what_reads_the_same_memory_under_another_name() {
+        for reshape in [false, true] {
+            on_device(|device| {
+                let (a, b) = (device.new_stream()?, device.new_stream()?);
+                let gate = Gate::new();
+                let mut x = tensor(&[1.0]);
+                let r = shared(&a, &b, &mut x, &gate, reshape)?;
+                assert_waits(&a);
+                gate.open();
+                assert_eq!((r.to_vec::<f32>()?, x.to_vec::<f32>()?), (vec![3.0], vec![4.0]));
+                Ok(())
+            });
+        }
+    }
+
+    #[multicore]
     fn overwritten(a: &Stream, b: &Stream, x: &Tensor, gate: &Gate) -> Result<(Tensor, Tensor)> {
         let mut y = stream!(a, { affine(x, 2.0)? });
         let r = stream!(b, { gate.affine(&y, 2.0)? });

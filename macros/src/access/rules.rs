@@ -72,6 +72,7 @@ const HANDING_ON: &[&str] = &[
     "last",
     "last_mut",
     "ok",
+    "reshape",
     "rev",
     "skip",
     "step_by",
@@ -153,7 +154,7 @@ pub(crate) fn consumes(method: &Ident) -> bool {
 
 /// Does the method give a value that shares memory with what it is called on?
 pub(crate) fn clones(method: &Ident) -> bool {
-    is_one_of(method, &["clone", "cloned", "copied", "to_owned"])
+    is_one_of(method, &["clone", "cloned", "copied", "reshape", "to_owned"])
 }
 
 /// Does the method give the value itself?
