@@ -267,6 +267,11 @@ impl Device {
         self.0.device_limit.get().on(self.chip())
     }
 
+    /// The limit that was set on the device; a kind that is not set has no number.
+    pub fn requested_core_limit(&self) -> CoreLimit {
+        self.0.device_limit.get()
+    }
+
     pub(crate) fn stream_limit(&self, slot: u32) -> CoreLimit {
         self.0.stream_limits[slot as usize].get()
     }

@@ -189,6 +189,12 @@ impl Stream {
         self.0.device.reset_stream_limit(self.0.slot);
     }
 
+    /// The limit that was set on this stream itself, without those of blocks, device and chip: a kind that is not set has
+    /// no number. What an operator is granted is [`core_limit`](Self::core_limit).
+    pub fn requested_core_limit(&self) -> CoreLimit {
+        self.0.device.stream_limit(self.0.slot)
+    }
+
     /// The cores that an operator launched now by this thread may use: the limit of the `stream!` block around, else the
     /// stream's, else the device's, else the chip's cores.
     pub fn core_limit(&self) -> Cores {

@@ -24,6 +24,8 @@ fn the_ladder_of_limits() -> Result<()> {
     s1.set_core_limit(CoreLimit::NONE.with_vector(20))?;
     assert_eq!(s1.core_limit(), cores(3, 20), "each kind inherits by itself, and may exceed the device's");
     assert_eq!(s2.core_limit(), cores(3, 8));
+    assert_eq!(s1.requested_core_limit(), CoreLimit::NONE.with_vector(20));
+    assert_eq!((s2.requested_core_limit(), device.requested_core_limit()), (CoreLimit::NONE, CoreLimit::new(3, 8)));
     device.reset_core_limit();
     assert_eq!(s1.core_limit(), cores(24, 20));
     s1.reset_core_limit();
