@@ -116,6 +116,9 @@ pub enum Error {
         /// `start` or `end`.
         which: &'static str,
     },
+    /// A `#[multicore]` function called by the destructor of a thread's local variable, when the thread's own state is gone.
+    #[error("a `#[multicore]` function cannot be called while its thread ends; call it before")]
+    ThreadEnding,
     /// A blocking call from inside a kernel or a host callback, which would wait for itself.
     #[error("`{call}` cannot be called from inside a kernel or a host callback: the stream would wait for itself")]
     CalledFromStream {

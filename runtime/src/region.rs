@@ -151,7 +151,8 @@ impl Region {
     /// Notes the current stream as `main`.
     ///
     /// # Errors
-    /// When the default device cannot be opened, and [`Error::CalledFromStream`](crate::Error::CalledFromStream) inside a kernel.
+    /// When the default device cannot be opened, [`Error::CalledFromStream`](crate::Error::CalledFromStream) inside a
+    /// kernel, and [`Error::ThreadEnding`](crate::Error::ThreadEnding).
     pub fn enter(plan: &'static Plan) -> Result<Region> {
         current::refuse_in_stream("a `#[multicore]` function")?;
         let main = Stream::try_current()?;
@@ -169,6 +170,9 @@ impl Region {
             context.frames.push(Frame { plan, main: main.clone(), serial, entry, inherited, used: SmallVec::new() });
             context.frames.len() - 1
         });
+        if with_context(|context| context.frames.len()) <= depth {
+            return Err(Error::ThreadEnding);
+        }
         Ok(Region { depth, thread: PhantomData })
     }
 

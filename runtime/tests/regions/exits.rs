@@ -102,3 +102,49 @@ fn a_limit_out_of_range_is_an_error() {
         Ok(())
     });
 }
+
+#[multicore]
+fn small(a: &Stream, x: &Tensor) -> Result<Tensor> {
+    Ok(stream!(a, { affine(x, 2.0)? }))
+}
+
+/// A thread's locals may go before or after the runtime's: the call works or is refused, and nothing panics.
+#[test]
+fn a_call_while_the_thread_ends_works_or_is_refused() {
+    struct Last(Stream, Tensor);
+    impl Drop for Last {
+        fn drop(&mut self) {
+            let right = match small(&self.0, &self.1) {
+                Ok(y) => y.to_vec::<f32>().is_ok_and(|y| y == [3.0]),
+                Err(error) => matches!(error, Error::ThreadEnding | Error::DeviceMismatch { .. }),
+            };
+            // A panic here would end the process.
+            if !right {
+                std::process::abort();
+            }
+        }
+    }
+    thread_local!(static LAST: std::cell::OnceCell<Last> = const { std::cell::OnceCell::new() });
+    for first in [true, false] {
+        let device = device();
+        let thread = std::thread::spawn(move || {
+            let stream = device.new_stream().unwrap();
+            let last = || {
+                Last(stream.clone(), {
+                    let _on = stream.enter();
+                    tensor(&[1.0])
+                })
+            };
+            if first {
+                LAST.with(|l| l.get_or_init(last).0.id());
+                // The runtime's own locals come to life after the one above; whether this call succeeds does not matter.
+                let _refused = small(&device.default_stream(), &tensor(&[1.0])).is_err();
+            } else {
+                let _on = stream.enter();
+                small(&stream, &tensor(&[1.0])).unwrap();
+                LAST.with(|l| l.get_or_init(last).0.id());
+            }
+        });
+        assert!(thread.join().is_ok());
+    }
+}
