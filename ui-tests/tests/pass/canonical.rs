@@ -13,7 +13,7 @@ impl Layer {
         let mut outs = Vec::new();
         for i in 0..3 {
             let y = stream!(&streams[i % streams.len()], cores(cube = 3, vector = wide), { x.add(&self.bias)? });
-            outs.push(stream!(self.side, cores(vector = wide / 2), after(x), { y.add(&y)? },));
+            outs.push(stream!(self.side, cores(vector = wide / 2), after(y), { y.add(&y)? },));
         }
         let (a, b) = stream!(main, { (x.add(x)?, x.add(&self.bias)?) });
         stream!(&self.side, reads(x), {
