@@ -120,7 +120,8 @@ pub(crate) struct Touch<'a> {
 pub struct Stats {
     /// Operators launched.
     pub launches: u64,
-    /// Events recorded: by hand, by the plan of a `#[multicore]` function, and at its entry and exits.
+    /// Events recorded: by hand, by the plan of a `#[multicore]` function, and at its exits. What such a function notes at
+    /// its entry is a position and no record.
     pub records: u64,
     /// Waits of one stream for another that were made.
     pub waits: u64,

@@ -163,7 +163,10 @@ impl Region {
         let depth = with_context(|context| {
             let outer = context.frames.last_mut().filter(|outer| outer.main.device() == main.device());
             let inherited = outer.map_or_else(Marks::default, |outer| {
-                let mut inherited = outer.used(&main).expected.clone();
+                let used = outer.used(&main);
+                // What the next launch on `main` waits for comes before this function as well.
+                entry.extend(&used.awaited);
+                let mut inherited = used.expected.clone();
                 inherited.0.retain(|m| !books.ledger.covered(main.slot(), *m));
                 inherited
             });
@@ -256,6 +259,15 @@ impl Drop for Region {
                 }
                 books.ledger.stats.records += u64::from(made);
             }
+        }
+        // To the function around, all this was launched on `main`.
+        for frame in frames.iter().filter(|frame| frame.used.iter().any(|used| used.launched != 0)) {
+            let now = frame.main.device().books().ledger.next_sequence();
+            with_context(|context| {
+                if let Some(outer) = context.frames.last_mut().filter(|o| o.main.device() == frame.main.device()) {
+                    outer.used(&frame.main).launched = now;
+                }
+            });
         }
         // Dropped without the lock: the last handle of a stream talks to its device.
         drop(frames);

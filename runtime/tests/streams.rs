@@ -427,3 +427,20 @@ fn handles_can_be_dropped_in_any_order_with_work_pending() -> Result<()> {
     }
     Ok(())
 }
+
+/// A host that waits helps, but only with what it waits for: here the next kernel needs the host to open its gate.
+#[test]
+fn a_waiting_host_runs_nothing_behind_what_it_waits_for() -> Result<()> {
+    let device = Device::open("host,workers=2")?;
+    let _on = device.default_stream().enter();
+    let x = Tensor::from_slice(&[1.0f32; 64], &[64, 1])?;
+    for _ in 0..300 {
+        let gate = Gate::new();
+        let y = affine(&x, 2.0)?; // 64 tiles that the host may share
+        let z = gate.affine(&x, 3.0)?;
+        assert_eq!(y.to_vec::<f32>()?, [3.0; 64]);
+        gate.open();
+        assert_eq!(z.to_vec::<f32>()?, [4.0; 64]);
+    }
+    Ok(())
+}

@@ -165,3 +165,28 @@ fn generics_lifetimes_and_unsafe() {
         Ok(())
     });
 }
+
+#[multicore]
+fn produce(b: &Stream, x: &Tensor) -> Result<Tensor> {
+    Ok(stream!(b, { affine(x, 2.0)? }))
+}
+
+#[multicore]
+fn pass_on(a: &Stream, b: &Stream, x: &Tensor) -> Result<Tensor> {
+    stream!(a, { produce(b, x) })
+}
+
+#[test]
+fn entry_and_exit_reach_through_a_function_that_launches_nothing_itself() {
+    on_device(|device| {
+        let (a, b) = (device.new_stream()?, device.new_stream()?);
+        let gate = Gate::new();
+        let x = gate.affine(&tensor(&[1.0]), 3.0)?;
+        let y = pass_on(&a, &b, &x)?;
+        let z = affine(&y, 10.0)?;
+        assert_waits(&b);
+        gate.open();
+        assert_eq!(z.to_vec::<f32>()?, [91.0]);
+        Ok(())
+    });
+}

@@ -233,7 +233,7 @@ impl Actor {
     }
 
     /// Helps with the tiles of a launch that was joined, and goes on with the stream when it finished the last one.
-    pub(super) fn run_tiles(self: &Arc<Self>, host: &Arc<Host>, launched: Arc<Launched>) {
+    pub(super) fn run_tiles(self: &Arc<Self>, host: &Arc<Host>, launched: Arc<Launched>, until: u64) {
         // SAFETY: the launch was started by whoever runs the stream, after its waits.
         let last = unsafe { launched.run_tiles() };
         if last {
@@ -241,7 +241,7 @@ impl Actor {
         }
         host.retired.add(launched);
         if last {
-            self.run(host, u64::MAX);
+            self.run(host, until);
         }
     }
 

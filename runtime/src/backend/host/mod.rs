@@ -97,7 +97,7 @@ impl Host {
                     return true;
                 }
                 Help::Tiles(launched) => {
-                    actor.clone().run_tiles(self, launched);
+                    actor.clone().run_tiles(self, launched, mark.position);
                     self.retired.flush();
                     return true;
                 }

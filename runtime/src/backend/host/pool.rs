@@ -138,7 +138,7 @@ impl Pool {
         while let Some(item) = pool.next(host) {
             match item {
                 Item::Stream(actor) if actor.claim() => actor.run(host, u64::MAX),
-                Item::Tiles(actor, launched) if launched.join() => actor.run_tiles(host, launched),
+                Item::Tiles(actor, launched) if launched.join() => actor.run_tiles(host, launched, u64::MAX),
                 // Somebody else came first.
                 _ => {}
             }
