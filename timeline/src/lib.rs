@@ -6,9 +6,13 @@
 //! Times are whole nanoseconds. They are formatted as microseconds by integer arithmetic, because absolute start times
 //! of real profiles (about 1.8e15 us) are beyond what an `f64` resolves.
 
+pub mod capture;
 mod error;
 pub mod kernel_details;
 mod record;
+mod sync;
 
+pub use capture::Capture;
 pub use error::{Error, Result};
 pub use record::{Core, Operand, Record};
+pub use sync::{Origin, Site, Sync, SyncKind};
