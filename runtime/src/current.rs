@@ -12,6 +12,7 @@ use crate::ledger::Mark;
 use crate::limit::{CoreLimit, Cores};
 use crate::region::Frame;
 use crate::stream::Stream;
+use crate::testing::Probe;
 
 /// One stream made current: by [`Stream::enter`] or by a `stream!` block.
 pub(crate) struct Entry {
@@ -27,6 +28,8 @@ pub(crate) struct Context {
     pub(crate) entries: Vec<Entry>,
     /// The `#[multicore]` functions being executed, innermost last.
     pub(crate) frames: Vec<Frame>,
+    /// A test observes the thread's calls.
+    pub(crate) probe: Option<Box<Probe>>,
 }
 
 thread_local! {
@@ -102,7 +105,7 @@ impl Site<'_> {
 pub(crate) fn launch(device: Option<&Device>, f: impl FnOnce(Site<'_>) -> Launching) -> Result<()> {
     refuse_in_stream("launch")?;
     let untidy = with_context(|context| {
-        let Context { entries, frames } = context;
+        let Context { entries, frames, .. } = context;
         let fallback;
         let (stream, limit, block_line) = match entries.last() {
             Some(entry) => {

@@ -35,6 +35,8 @@ mod reports;
 mod spec;
 mod stream;
 mod tensor;
+#[doc(hidden)]
+pub mod testing;
 
 pub use current::Entered;
 pub use device::Device;

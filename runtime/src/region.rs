@@ -15,6 +15,7 @@ use crate::ledger::{Ledger, Mark};
 use crate::limit::CoreLimit;
 use crate::plan::Plan;
 use crate::stream::{AsStream, Stream};
+use crate::testing::Wait;
 
 /// Positions, at most one a stream: the latest.
 #[derive(Clone, Default, Debug)]
@@ -29,6 +30,10 @@ impl Marks {
             Some(known) => known.position = known.position.max(mark.position),
             None => self.0.push(mark),
         }
+    }
+
+    fn has(&self, mark: Mark) -> bool {
+        self.0.iter().any(|m| m.stream == mark.stream && m.position >= mark.position)
     }
 
     fn extend(&mut self, other: &Marks) {
@@ -170,6 +175,9 @@ impl Region {
                 inherited.0.retain(|m| !books.ledger.covered(main.slot(), *m));
                 inherited
             });
+            if let Some(probe) = &mut context.probe {
+                probe.entered(plan);
+            }
             context.frames.push(Frame { plan, main: main.clone(), serial, entry, inherited, used: SmallVec::new() });
             context.frames.len() - 1
         });
@@ -284,33 +292,39 @@ pub struct Block<'r> {
 
 impl Block<'_> {
     /// What comes next reads `x`.
-    pub fn expect(&self, _wait: u32, x: &Ready) {
-        self.note(|used| used.expected.extend(&x.writes));
+    pub fn expect(&self, wait: u32, x: &Ready) {
+        self.note(wait, false, &[&x.writes]);
     }
 
     /// What comes next writes `x`.
-    pub fn expect_mut(&self, _wait: u32, x: &Ready) {
-        self.note(|used| {
-            used.expected.extend(&x.writes);
-            used.expected.extend(&x.reads);
-        });
+    pub fn expect_mut(&self, wait: u32, x: &Ready) {
+        self.note(wait, false, &[&x.writes, &x.reads]);
     }
 
     /// The next launch comes after `x` was written, whether or not it touches it.
-    pub fn wait(&self, _wait: u32, x: &Ready) {
-        self.note(|used| used.awaited.extend(&x.writes));
+    pub fn wait(&self, wait: u32, x: &Ready) {
+        self.note(wait, true, &[&x.writes]);
     }
 
     /// The next launch comes after all uses of `x`, whether or not it touches it.
-    pub fn wait_mut(&self, _wait: u32, x: &Ready) {
-        self.note(|used| {
-            used.awaited.extend(&x.writes);
-            used.awaited.extend(&x.reads);
-        });
+    pub fn wait_mut(&self, wait: u32, x: &Ready) {
+        self.note(wait, true, &[&x.writes, &x.reads]);
     }
 
-    fn note(&self, f: impl FnOnce(&mut Used)) {
-        self.region.frame(|frame| f(&mut frame.used[self.used]));
+    /// Wait `number` of the plan: `always`, or if the next launch touches the data.
+    fn note(&self, number: u32, always: bool, events: &[&Marks]) {
+        self.region.context(|Context { frames, probe, .. }, depth| {
+            let frame = &mut frames[depth];
+            let used = &mut frame.used[self.used];
+            let marks = if always { &mut used.awaited } else { &mut used.expected };
+            if let Some(probe) = probe {
+                let wait = Wait { plan: frame.plan, number };
+                if !probe.executes(wait, &used.stream, always, events.iter().flat_map(|m| &m.0), |m| marks.has(m)) {
+                    return;
+                }
+            }
+            events.iter().for_each(|more| marks.extend(more));
+        });
     }
 
     /// Everything launched on the stream so far.
