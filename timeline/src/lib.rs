@@ -10,9 +10,10 @@ pub mod capture;
 mod error;
 pub mod kernel_details;
 mod record;
+mod strings;
 mod sync;
 
 pub use capture::Capture;
 pub use error::{Error, Result};
 pub use record::{Core, Operand, Record};
-pub use sync::{Origin, Site, Sync, SyncKind};
+pub use sync::{Origin, Site, Sync, SyncKind, Via};

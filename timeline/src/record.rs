@@ -15,10 +15,24 @@ pub enum Core {
     MixAic,
     /// `MIX_AIV`: the same, led by the vector cores.
     MixAiv,
-    /// `COMMUNICATION`: a collective or one-sided transfer.
+    /// `COMMUNICATION` (`HCCL` in older files): a collective or one-sided transfer.
     Communication,
     /// `AI_CPU`: the device's own processors, or the host.
     AiCpu,
+    /// `DSA_SQE`: the unit that makes random numbers.
+    Dsa,
+    /// `CCU`: the unit that runs collectives beside the cores.
+    Ccu,
+    /// `DPU`: the data processing unit.
+    Dpu,
+    /// `MEMCPY_ASYNC`: a memory copy or fill, by whatever engine; only traces and databases have these.
+    Copy,
+    /// `KERNEL`: a kernel of a CUDA or ROCm device, which has one kind of core.
+    Gpu,
+    /// A kind that none of these is, `Other` in profiles of 2024 included.
+    Other,
+    /// `N/A`: the profile does not say, as at profiling level 0.
+    Unknown,
 }
 
 impl Core {
@@ -31,6 +45,13 @@ impl Core {
             Core::MixAiv => "MIX_AIV",
             Core::Communication => "COMMUNICATION",
             Core::AiCpu => "AI_CPU",
+            Core::Dsa => "DSA_SQE",
+            Core::Ccu => "CCU",
+            Core::Dpu => "DPU",
+            Core::Copy => "MEMCPY_ASYNC",
+            Core::Gpu => "KERNEL",
+            Core::Other => "OTHER",
+            Core::Unknown => "N/A",
         }
     }
 }

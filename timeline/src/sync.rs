@@ -11,6 +11,16 @@ pub enum SyncKind {
     Wait,
 }
 
+/// What was recorded or waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Via {
+    /// An event, which orders streams of one device: `EVENT_RECORD`, `EVENT_WAIT`, `cudaStreamWaitEvent`.
+    Event,
+    /// A notification, which orders devices too, mostly inside collectives: `NOTIFY_RECORD`, `NOTIFY_WAIT`.
+    Notify,
+}
+
 /// Who made a record or a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -45,6 +55,8 @@ pub struct Site {
 pub struct Sync {
     /// Record or wait.
     pub kind: SyncKind,
+    /// By event or by notification.
+    pub via: Via,
     /// Who made it.
     pub origin: Origin,
     /// The number of the device.
@@ -58,6 +70,10 @@ pub struct Sync {
     /// The event: the same number in a record and in each wait for what it recorded. `None` where a profile does not
     /// say.
     pub event: Option<u64>,
+    /// The position in launch order on the stream, as in [`Row::task`](crate::capture::Row::task).
+    pub task: Option<u64>,
+    /// For a wait, the stream that recorded, where the profile says so itself (CUDA does, Ascend does not).
+    pub of_stream: Option<u32>,
     /// Where it stands in the source; `None` where a profile does not say.
     pub site: Option<Site>,
 }
