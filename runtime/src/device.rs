@@ -39,14 +39,13 @@ struct Inner {
     streams: Mutex<Streams>,
     device_limit: LimitCell,
     stream_limits: Box<[LimitCell]>,
-    host: Arc<Host>,
     backend: Arc<dyn Backend>,
     reports: Arc<Reports>,
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.host.close();
+        self.backend.clone().close();
     }
 }
 
@@ -132,8 +131,7 @@ impl Device {
             streams: Mutex::new(Streams { opened: 1, free: Vec::new(), named: Vec::new() }),
             device_limit: LimitCell::default(),
             stream_limits: (0..spec.streams).map(|_| LimitCell::default()).collect(),
-            backend: host.clone(),
-            host,
+            backend: host,
             reports,
             spec,
         })))

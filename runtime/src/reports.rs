@@ -57,19 +57,20 @@ impl Reports {
         self.tracing.load(Ordering::Relaxed)
     }
 
-    /// A launch begins.
-    pub(crate) fn started(&self, launched: &Launched) {
+    /// A launch begins, at what `now` gives.
+    pub(crate) fn started(&self, launched: &Launched, now: impl FnOnce() -> u64) {
         if let Some(tracing) = &launched.tracing {
-            tracing.started.store(self.now().max(1), Ordering::Relaxed);
+            tracing.started.store(now().max(1), Ordering::Relaxed);
         }
     }
 
-    /// All tiles of a launch are done.
-    pub(crate) fn finished(&self, launched: &Launched) {
+    /// All tiles of a launch are done, at what `now` gives.
+    pub(crate) fn finished(&self, launched: &Launched, now: impl FnOnce() -> u64) {
         let Some(tracing) = &launched.tracing else {
             return;
         };
         let start = tracing.started.load(Ordering::Relaxed);
+        let end = now().max(start);
         let core = match launched.kind {
             CoreKind::Cube => Core::AiCore,
             CoreKind::Vector => Core::AiVectorCore,
@@ -88,7 +89,7 @@ impl Reports {
             stream_id: Some(launched.stream),
             task_id: Some(trace.len() as u64),
             start_ns: start,
-            duration_ns: self.now() - start,
+            duration_ns: end - start,
             block_num: launched.blocks,
             inputs: operands(&launched.inputs),
             outputs: operands(&launched.outputs),

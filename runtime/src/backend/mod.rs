@@ -26,6 +26,9 @@ pub(crate) trait Backend: Send + Sync {
     /// Blocks the calling thread until `mark` is complete; may run device work on it meanwhile.
     fn synchronize(self: Arc<Self>, mark: Mark);
 
+    /// No more work will come; what is queued is still done. Returns at once.
+    fn close(self: Arc<Self>);
+
     /// Calls `wake` when `mark` is complete, at once when it is.
     fn when_complete(self: Arc<Self>, mark: Mark, wake: Box<dyn FnOnce() + Send>);
 }

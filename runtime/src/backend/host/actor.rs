@@ -195,7 +195,7 @@ impl Actor {
             launched.poison_outputs(&fault);
             return false;
         }
-        host.reports.started(launched);
+        host.reports.started(launched, || host.reports.now());
         true
     }
 
@@ -253,7 +253,7 @@ impl Actor {
 
     fn settle(&self, host: &Host, launched: &Launched) {
         let fault = launched.settle();
-        host.reports.finished(launched);
+        host.reports.finished(launched, || host.reports.now());
         if let Some(fault) = fault {
             host.reports.failed(fault, self.next());
         }

@@ -45,7 +45,7 @@ impl Host {
             let mine = host.clone();
             let thread = std::thread::Builder::new().name(format!("multicore-{i}")).spawn(move || Pool::work(&mine));
             if let Err(error) = thread {
-                host.close();
+                host.pool.close();
                 return Err(Error::DeviceSpec {
                     spec: "host".to_owned(),
                     reason: format!("worker thread {i} of {workers} could not be started: {error}"),
@@ -53,11 +53,6 @@ impl Host {
             }
         }
         Ok(host)
-    }
-
-    /// No more work will come; what is queued is still done.
-    pub(crate) fn close(&self) {
-        self.pool.close();
     }
 
     fn actor(&self, stream: u32) -> &Arc<Actor> {
@@ -149,6 +144,10 @@ impl Backend for Host {
                 std::thread::park();
             }
         }
+    }
+
+    fn close(self: Arc<Self>) {
+        self.pool.close();
     }
 
     fn when_complete(self: Arc<Self>, mark: Mark, wake: Box<dyn FnOnce() + Send>) {
