@@ -19,7 +19,7 @@ impl Kernel for SoftCap {
     }
 
     fn work(&self) -> Work {
-        Work { flops: 3.0 * self.elements as f64, bytes: 8.0 * self.elements as f64 }
+        Work::new(3.0 * self.elements as f64, 8.0 * self.elements as f64)
     }
 
     fn tile(&self, tile: &mut Tile<'_>) -> KernelResult {

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use multicore_timeline::Record;
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::backend::{Backend, Op, Work, host::Host};
+use crate::backend::{Backend, Op, Work, host::Host, sim::Sim};
 use crate::current;
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
@@ -15,7 +15,7 @@ use crate::ledger::{Ledger, Mark, Marks, Stats};
 use crate::limit::{CoreLimit, Cores};
 use crate::memory::Pool;
 use crate::reports::Reports;
-use crate::spec::Spec;
+use crate::spec::{Kind, Spec};
 use crate::stream::Stream;
 
 /// What is decided under one lock: the order of launches, and who gets which memory.
@@ -112,9 +112,18 @@ impl Device {
     /// Opens a device.
     ///
     /// `host` is the embedded one: it computes on this machine's processors, and models a chip of 24 cube and 48 vector
-    /// cores (`host:20x40` for 20 and 40). Options follow after commas: `workers=N` threads (one a processor),
-    /// `streams=N` at most (1984, as on Atlas A2), `memory=BYTES` at most (no limit), `serial` (the blocks of
-    /// `#[multicore]` functions all run on the stream that is current at entry; also with `MULTICORE_SERIAL=1`).
+    /// cores (`host:20x40` for 20 and 40). `sim` computes the same, and the time that it takes on a chip: `sim:910b1` (also
+    /// `910b`), `910b2`, `910b3`, `910b4`, `910_9391` (a die of Atlas A3), or `sim:FILE.toml` for your own
+    /// ([`sim::Chip`](crate::sim::Chip)).
+    ///
+    /// Options follow after commas, for both: `streams=N` at most (1984, as on Atlas A2), `memory=BYTES` at most (no limit
+    /// on `host`, the chip's on `sim`), `serial` (the blocks of `#[multicore]` functions all run on the stream that is
+    /// current at entry; also with `MULTICORE_SERIAL=1`). For `host`: `workers=N` threads (one a processor). For `sim`:
+    /// * `dry`: kernels do not run and tensors hold no memory, so that sizes of real models fit;
+    /// * `issue=eager` (the host needs 55 us for a launch), `issue=graph` (2 us), or `issue=US`;
+    /// * `ranks=N`: devices in the group that dispatched rows go to (8);
+    /// * `comm=vector` (communication takes vector cores) or `comm=copy` (the copy engines do it);
+    /// * `costs=FILE.csv`: measured times ([`sim::CostTable`](crate::sim::CostTable)).
     ///
     /// # Errors
     /// [`Error::DeviceSpec`].
@@ -122,16 +131,19 @@ impl Device {
         static OPENED: AtomicU64 = AtomicU64::new(0);
         let spec = Spec::parse(spec)?;
         let reports = Arc::new(Reports::new());
-        let host = Host::open(spec.workers, spec.streams, reports.clone())?;
+        let (backend, dry): (Arc<dyn Backend>, bool) = match &spec.kind {
+            Kind::Host { workers } => (Host::open(*workers, spec.streams, reports.clone())?, false),
+            Kind::Sim(model) => (Sim::open((**model).clone(), spec.streams, reports.clone()), model.dry),
+        };
         let mut ledger = Ledger::default();
         ledger.open_stream(0);
         Ok(Device(Arc::new(Inner {
             number: OPENED.fetch_add(1, Ordering::Relaxed),
-            books: Mutex::new(Books { ledger, pool: Pool::new(spec.memory) }),
+            books: Mutex::new(Books { ledger, pool: Pool::new(spec.memory, dry) }),
             streams: Mutex::new(Streams { opened: 1, free: Vec::new(), named: Vec::new() }),
             device_limit: LimitCell::default(),
             stream_limits: (0..spec.streams).map(|_| LimitCell::default()).collect(),
-            backend: host,
+            backend,
             reports,
             spec,
         })))
@@ -315,6 +327,12 @@ impl Device {
         self.0.reports.take_trace()
     }
 
+    /// Where the host is, in ns since the device was opened: measured on `host`; on `sim` computed, from what it issued and
+    /// waited for.
+    pub fn now_ns(&self) -> u64 {
+        self.0.backend.now()
+    }
+
     /// `Some` when launches are noted.
     pub(crate) fn tracing(&self) -> Option<()> {
         self.0.reports.is_tracing().then_some(())
@@ -337,7 +355,7 @@ impl Device {
     pub(crate) fn wait_on_host(&self, call: &'static str, mark: Mark) -> Result<()> {
         current::refuse_in_stream(call)?;
         if !self.is_done(mark) {
-            self.0.backend.clone().synchronize(mark);
+            self.0.backend.clone().synchronize(mark)?;
         }
         self.books().ledger.completed(mark);
         Ok(())

@@ -119,6 +119,21 @@ pub enum Error {
     /// A `#[multicore]` function called by the destructor of a thread's local variable, when the thread's own state is gone.
     #[error("a `#[multicore]` function cannot be called while its thread ends; call it before")]
     ThreadEnding,
+    /// Operators that wait for each other: none of them will ever run. Only on devices whose time is computed, which find
+    /// it; a real one would hang.
+    #[error("deadlock: {}; limit the cores of one of them, or order them alike everywhere", circle.join(", and "))]
+    Deadlock {
+        /// Each with what it waits for, which the next one holds; the first one holds what the last one waits for.
+        circle: Vec<String>,
+    },
+    /// The values of a tensor on a dry device, which computes nothing.
+    #[error("`{call}` has no values to give: the device `{device}` is dry; open it without `dry`")]
+    Dry {
+        /// The call.
+        call: &'static str,
+        /// The device.
+        device: String,
+    },
     /// A blocking call from inside a kernel or a host callback, which would wait for itself.
     #[error("`{call}` cannot be called from inside a kernel or a host callback: the stream would wait for itself")]
     CalledFromStream {

@@ -102,6 +102,7 @@ impl Event {
         let Some(Recorded { stream, marks, .. }) = self.recorded() else {
             return Ok(true);
         };
+        self.0.device.backend().poll();
         if !marks.iter().all(|&mark| self.0.device.is_done(mark)) {
             return Ok(false);
         }

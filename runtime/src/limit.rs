@@ -48,6 +48,22 @@ impl Cores {
             CoreKind::Host => 1,
         }
     }
+
+    pub(crate) const ZERO: Cores = Cores { cube: 0, vector: 0 };
+
+    /// The smaller number of each kind.
+    pub(crate) fn min(self, other: Cores) -> Cores {
+        Cores { cube: self.cube.min(other.cube), vector: self.vector.min(other.vector) }
+    }
+
+    pub(crate) fn plus(self, other: Cores) -> Cores {
+        Cores { cube: self.cube + other.cube, vector: self.vector + other.vector }
+    }
+
+    /// What is left; `other` has no more of either kind.
+    pub(crate) fn minus(self, other: Cores) -> Cores {
+        Cores { cube: self.cube - other.cube, vector: self.vector - other.vector }
+    }
 }
 
 /// An upper bound on the cores an operator may use, for each kind; a kind without a number is not limited here and

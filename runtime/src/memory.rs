@@ -27,6 +27,8 @@ const ALIGN: usize = 64;
 pub(crate) struct Block {
     start: NonNull<u8>,
     layout: Layout,
+    /// There is no memory: nobody may look.
+    dry: bool,
     /// Set when `poison` is not empty, so that the usual case costs one load.
     poisoned: AtomicBool,
     poison: Mutex<Vec<(Range<usize>, Arc<Fault>)>>,
@@ -38,11 +40,15 @@ unsafe impl Send for Block {}
 unsafe impl Sync for Block {}
 
 impl Block {
-    fn new(bytes: usize) -> Option<Block> {
+    fn new(bytes: usize, dry: bool) -> Option<Block> {
         let layout = Layout::from_size_align(bytes.max(ALIGN), ALIGN).ok()?;
-        // SAFETY: the layout is not empty.
-        let start = NonNull::new(unsafe { alloc::alloc_zeroed(layout) })?;
-        Some(Block { start, layout, poisoned: AtomicBool::new(false), poison: Mutex::default() })
+        let start = if dry {
+            NonNull::dangling()
+        } else {
+            // SAFETY: the layout is not empty.
+            NonNull::new(unsafe { alloc::alloc_zeroed(layout) })?
+        };
+        Some(Block { start, layout, dry, poisoned: AtomicBool::new(false), poison: Mutex::default() })
     }
 
     pub(crate) fn pointer(&self) -> *mut u8 {
@@ -87,8 +93,10 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        // SAFETY: `start` was allocated with `layout`.
-        unsafe { alloc::dealloc(self.start.as_ptr(), self.layout) }
+        if !self.dry {
+            // SAFETY: `start` was allocated with `layout`.
+            unsafe { alloc::dealloc(self.start.as_ptr(), self.layout) }
+        }
     }
 }
 
@@ -100,6 +108,8 @@ struct Free {
 /// The freed blocks of a device, by size.
 pub(crate) struct Pool {
     free: HashMap<usize, Vec<Free>>,
+    /// Blocks hold no memory.
+    dry: bool,
     capacity: usize,
     in_use: usize,
     cached: usize,
@@ -117,8 +127,8 @@ pub(crate) enum Refused {
 }
 
 impl Pool {
-    pub(crate) fn new(capacity: usize) -> Pool {
-        Pool { free: HashMap::new(), capacity, in_use: 0, cached: 0 }
+    pub(crate) fn new(capacity: usize, dry: bool) -> Pool {
+        Pool { free: HashMap::new(), dry, capacity, in_use: 0, cached: 0 }
     }
 
     /// Block sizes: powers of two up to 1 MiB, whole MiB above.
@@ -146,7 +156,7 @@ impl Pool {
         if self.in_use + self.cached + class > self.capacity {
             self.reclaim(class, &done)?;
         }
-        let block = Block::new(class).ok_or_else(|| Refused::Exhausted(self.exhausted(bytes)))?;
+        let block = Block::new(class, self.dry).ok_or_else(|| Refused::Exhausted(self.exhausted(bytes)))?;
         self.in_use += class;
         Ok(Free { block: Arc::new(block), users: SmallVec::new() })
     }
@@ -205,6 +215,9 @@ impl Buffer {
     /// Memory that holds `data`.
     pub(crate) fn from_host<T: Element>(device: &Device, data: &[T], bytes: usize) -> Result<Buffer> {
         let buffer = Buffer::allocate(device, bytes, |ledger, mark| ledger.host_covers(mark) || device.is_done(mark))?;
+        if buffer.block.dry {
+            return Ok(buffer);
+        }
         // SAFETY: the block has at least `bytes`, nobody else knows the buffer yet, and all former users are done.
         unsafe { std::ptr::copy_nonoverlapping(data.as_ptr().cast::<u8>(), buffer.block.pointer(), bytes) };
         buffer.block.cleanse(&(0..buffer.block.len()));
@@ -251,6 +264,9 @@ impl Buffer {
     pub(crate) fn read<T: Element, R>(&self, bytes: Range<usize>, f: impl FnOnce(&[T]) -> R) -> Result<R> {
         if bytes.is_empty() {
             return Ok(f(&[]));
+        }
+        if self.block.dry {
+            return Err(Error::Dry { call: "to_vec", device: self.device.spec().to_owned() });
         }
         let writers = self.device.books().ledger.writers(self.id, &bytes);
         for mark in writers {

@@ -155,6 +155,7 @@ impl Stream {
     /// [`Error::Kernel`](crate::Error::Kernel) when something that is done failed; each failure is told once to the observers of a stream.
     pub fn is_complete(&self) -> Result<bool> {
         let tail = self.0.device.tail(self.0.slot);
+        self.0.device.backend().poll();
         if !tail.iter().all(|&mark| self.0.device.is_done(mark)) {
             return Ok(false);
         }

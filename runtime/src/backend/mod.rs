@@ -2,10 +2,11 @@
 //! backend only runs things in that order.
 
 pub(crate) mod host;
+pub(crate) mod sim;
 
 use std::sync::Arc;
 
-use crate::error::{Fault, KernelResult};
+use crate::error::{Fault, KernelResult, Result};
 use crate::kernel::Launched;
 use crate::ledger::{Mark, Waits};
 
@@ -23,8 +24,17 @@ pub(crate) trait Backend: Send + Sync {
     /// The highest position of a stream that is complete.
     fn completed(&self, stream: u32) -> u64;
 
+    /// The host asks whether something is complete: a device whose time is computed goes on meanwhile.
+    fn poll(&self);
+
+    /// Where the host is, in nanoseconds since the device was opened.
+    fn now(&self) -> u64;
+
     /// Blocks the calling thread until `mark` is complete; may run device work on it meanwhile.
-    fn synchronize(self: Arc<Self>, mark: Mark);
+    ///
+    /// # Errors
+    /// [`Error::Deadlock`](crate::Error::Deadlock): `mark` will never be complete.
+    fn synchronize(self: Arc<Self>, mark: Mark) -> Result<()>;
 
     /// No more work will come; what is queued is still done. Returns at once.
     fn close(self: Arc<Self>);

@@ -295,6 +295,22 @@ impl Launched {
         self.inputs.iter().chain(updated).find_map(|o| o.block.poison_of(&o.bytes))
     }
 
+    /// What the author wrote.
+    pub(crate) fn kernel(&self) -> &dyn Kernel {
+        &self.kernel
+    }
+
+    /// All blocks must be there at once.
+    pub(crate) fn is_resident(&self) -> bool {
+        self.kernel.resident_blocks() > 0
+    }
+
+    /// The shapes of the inputs as profiles write them: `4096,7168;7168,256`.
+    pub(crate) fn input_shapes(&self) -> String {
+        let sizes = |o: &OperandInfo| o.shape.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+        self.inputs.iter().map(sizes).collect::<Vec<_>>().join(";")
+    }
+
     /// Takes one of the places for workers; false when `blocks` have joined.
     pub(crate) fn join(&self) -> bool {
         self.seats.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |seats| seats.checked_sub(1)).is_ok()

@@ -6,13 +6,16 @@
 
 mod launch;
 mod tile;
+mod work;
 
 pub use launch::Launch;
 pub(crate) use launch::{Launched, OperandInfo, panic_message};
 pub use tile::{Input, Output, Tile};
+pub use work::{Pattern, Work};
 
 use crate::error::KernelResult;
-use crate::limit::CoreKind;
+use crate::limit::{CoreKind, Cores};
+use crate::sim::{Chip, Cost};
 
 /// An operator's body, run tile by tile on the cores of a device.
 ///
@@ -63,6 +66,13 @@ pub trait Kernel: Send + Sync + 'static {
         Work::default()
     }
 
+    /// How long a launch takes on so many cores of a chip, for devices whose time is modelled; `None` for what
+    /// [`sim::cost`](crate::sim::cost) makes of [`work`](Self::work).
+    fn cost(&self, chip: &Chip, cores: Cores) -> Option<Cost> {
+        let _ = (chip, cores);
+        None
+    }
+
     /// Blocks that must be resident at the same time because they wait for each other; 0 when blocks are independent.
     /// A launch that is granted fewer cores is an error, never a hang.
     fn resident_blocks(&self) -> u32 {
@@ -75,13 +85,4 @@ pub trait Kernel: Send + Sync + 'static {
     /// An error (or a panic) makes every output of the launch unusable: whoever uses one gets this error with the
     /// operator, the stream and the launch site.
     fn tile(&self, tile: &mut Tile<'_>) -> KernelResult;
-}
-
-/// How much a launch computes and moves.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Work {
-    /// Floating point operations; a multiply-add counts as two.
-    pub flops: f64,
-    /// Bytes read and written.
-    pub bytes: f64,
 }

@@ -143,7 +143,7 @@ impl<S: Element, D: Element> Kernel for Cast<S, D> {
     }
 
     fn work(&self) -> Work {
-        Work { flops: 0.0, bytes: self.bytes }
+        Work::new(0.0, self.bytes)
     }
 
     fn tile(&self, tile: &mut Tile<'_>) -> KernelResult {

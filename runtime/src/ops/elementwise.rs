@@ -145,7 +145,7 @@ struct Map<T, F> {
 
 impl<T, F> Map<T, F> {
     fn new(name: &'static str, x: &View<'_>, flops: f64, in_place: bool, f: F) -> Self {
-        let work = Work { flops: flops * x.numel() as f64, bytes: 2.0 * pieces::bytes(x) };
+        let work = Work::new(flops * x.numel() as f64, 2.0 * pieces::bytes(x));
         Map { name, work, in_place, f, element: PhantomData }
     }
 }
@@ -182,7 +182,7 @@ struct Zip<T, F> {
 
 impl<T, F> Zip<T, F> {
     fn new(name: &'static str, x: &View<'_>, in_place: bool, f: F) -> Self {
-        let work = Work { flops: x.numel() as f64, bytes: 3.0 * pieces::bytes(x) };
+        let work = Work::new(x.numel() as f64, 3.0 * pieces::bytes(x));
         Zip { name, work, in_place, f, element: PhantomData }
     }
 }

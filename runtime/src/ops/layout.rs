@@ -80,7 +80,7 @@ impl<T: Element> Kernel for Copy<T> {
     }
 
     fn work(&self) -> Work {
-        Work { flops: 0.0, bytes: self.bytes }
+        Work::new(0.0, self.bytes)
     }
 
     fn tile(&self, tile: &mut Tile<'_>) -> KernelResult {
@@ -168,7 +168,7 @@ impl<T: Element> Kernel for Concat<T> {
 
     fn work(&self) -> Work {
         let elements = self.rows * self.ends.last().copied().unwrap_or(0);
-        Work { flops: 0.0, bytes: 2.0 * (elements * size_of::<T>()) as f64 }
+        Work::new(0.0, 2.0 * (elements * size_of::<T>()) as f64)
     }
 
     fn tile(&self, tile: &mut Tile<'_>) -> KernelResult {
@@ -230,7 +230,7 @@ impl<T: Element> Kernel for Fill<T> {
     }
 
     fn work(&self) -> Work {
-        Work { flops: 0.0, bytes: self.bytes }
+        Work::new(0.0, self.bytes)
     }
 
     fn tile(&self, tile: &mut Tile<'_>) -> KernelResult {

@@ -12,7 +12,7 @@ use super::gemm::{Matrix, Multiply};
 use super::pieces::{Reader, bytes};
 use crate::dtype::{DType, Element};
 use crate::error::{KernelResult, Result};
-use crate::kernel::{Input, Kernel, Launch, Output, Tile, Work};
+use crate::kernel::{Input, Kernel, Launch, Output, Pattern, Tile, Work};
 use crate::limit::CoreKind;
 use crate::tensor::{Operand, Tensor, View};
 
@@ -172,11 +172,15 @@ struct Product<T> {
 impl<T: Multiply> Product<T> {
     fn new(name: &'static str, a: &View<'_>, b: &View<'_>, groups: Groups) -> Self {
         let n = b.shape()[b.shape().len() - 1];
-        let rows = a.numel() / a.shape()[a.shape().len() - 1].max(1);
-        let work = Work {
-            flops: 2.0 * a.numel() as f64 * n as f64,
-            bytes: bytes(a) + bytes(b) + (rows * n * T::DTYPE.size()) as f64,
-        };
+        let k = a.shape()[a.shape().len() - 1];
+        let rows = a.numel() / k.max(1);
+        let element = T::DTYPE.size();
+        // Groups are of any size; on average, they share the rows equally.
+        let batch = if b.shape().len() == 3 { b.shape()[0].max(1) } else { 1 };
+        let [batch, m, n, k, element] = [batch, rows.div_ceil(batch), n, k, element].map(|x| x as f64);
+        let bytes = bytes(a) + bytes(b) + rows as f64 * n * element;
+        let work = Work::new(2.0 * a.numel() as f64 * n, bytes)
+            .with_pattern(Pattern::Products { batch, m, n, k, element });
         Product { name, groups, work, element: PhantomData }
     }
 }

@@ -26,7 +26,7 @@ pub fn softmax(x: &(impl Operand + ?Sized)) -> Result<Tensor> {
     const NAME: &str = "Softmax";
     let x = x.view();
     let cols = check::last(NAME, &x)?;
-    let work = Work { flops: 5.0 * x.numel() as f64, bytes: 2.0 * pieces::bytes(&x) };
+    let work = Work::new(5.0 * x.numel() as f64, 2.0 * pieces::bytes(&x));
     let mut y = Tensor::empty(x.shape(), x.dtype())?;
     let tile = pieces::row_tile(x.shape(), x.dtype());
     for_float!(NAME, x.dtype(), T => Launch::new(Softmax::<T> { cols, work, element: PhantomData })
@@ -114,7 +114,7 @@ pub fn rms_norm(x: &(impl Operand + ?Sized), weight: &(impl Operand + ?Sized), e
         );
     }
     let bytes = 2.0 * pieces::bytes(&x) + pieces::bytes(&weight);
-    let work = Work { flops: 4.0 * x.numel() as f64, bytes };
+    let work = Work::new(4.0 * x.numel() as f64, bytes);
     let mut y = Tensor::empty(x.shape(), x.dtype())?;
     let tile = pieces::row_tile(x.shape(), x.dtype());
     for_float!(NAME, x.dtype(), T => Launch::new(RmsNorm::<T> { cols, eps, work, element: PhantomData })

@@ -76,7 +76,7 @@ const NAME: &str = "ReduceSum";
 
 fn work(x: &View<'_>, results: usize) -> Work {
     let bytes = pieces::bytes(x) + (results * x.dtype().size()) as f64;
-    Work { flops: x.numel() as f64, bytes }
+    Work::new(x.numel() as f64, bytes)
 }
 
 /// The sum of at most [`CHUNK`] numbers, in 16 lanes that are added pairwise.

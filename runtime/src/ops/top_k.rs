@@ -37,7 +37,7 @@ pub fn top_k(x: &(impl Operand + ?Sized), k: usize) -> Result<(Tensor, Tensor)> 
     let (mut values, mut places) = (Tensor::empty(&shape, x.dtype())?, Tensor::empty(&shape, DType::I32)?);
     let tile = [pieces::row_tile(x.shape(), x.dtype())[0], k.max(1)];
     let bytes = pieces::bytes(&x) + pieces::bytes(&values.view()) + pieces::bytes(&places.view());
-    let work = Work { flops: x.numel() as f64, bytes };
+    let work = Work::new(x.numel() as f64, bytes);
     for_float!(NAME, x.dtype(), T => Launch::new(TopK::<T> { cols, k, work, element: PhantomData })
         .input(&x).output(&mut values, tile).output(&mut places, tile).submit())?;
     Ok((values, places))

@@ -122,13 +122,19 @@ impl Backend for Host {
         self.streams[stream as usize].get().map_or(0, |actor| actor.timeline.reached())
     }
 
-    fn synchronize(self: Arc<Self>, mark: Mark) {
+    fn poll(&self) {}
+
+    fn now(&self) -> u64 {
+        self.reports.now()
+    }
+
+    fn synchronize(self: Arc<Self>, mark: Mark) -> Result<()> {
         self.retired.sweep();
         let timeline = &self.actor(mark.stream).timeline;
         loop {
             for _ in 0..SPINS {
                 if timeline.reached() >= mark.position {
-                    return;
+                    return Ok(());
                 }
                 if self.help(mark) {
                     break;
@@ -136,7 +142,7 @@ impl Backend for Host {
                 std::hint::spin_loop();
             }
             if timeline.reached() >= mark.position {
-                return;
+                return Ok(());
             }
             let thread = std::thread::current();
             timeline.watch(mark.position, Waker::Call(Box::new(move || thread.unpark())));

@@ -44,7 +44,7 @@ pub fn moe_combine(
     let mut sums = Tensor::empty(&shape, y.dtype())?;
     let tile = pieces::tile(&shape, y.dtype());
     let bytes = [&y, &weights, &routing.rows.view(), &sums.view()].map(pieces::bytes).iter().sum();
-    let work = Work { flops: 2.0 * y.numel() as f64, bytes };
+    let work = Work::new(2.0 * y.numel() as f64, bytes);
     for_float!(NAME, y.dtype(), T => Launch::new(Combine::<T> { slots, work, element: PhantomData })
         .input(&y).input(&routing.rows).input(&weights).output(&mut sums, tile).submit())?;
     Ok(sums)

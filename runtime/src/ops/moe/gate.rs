@@ -101,7 +101,7 @@ pub fn moe_gate(
     let (mut weights, mut experts) = (Tensor::empty(&shape, DType::F32)?, Tensor::empty(&shape, DType::I32)?);
     let tile = [pieces::row_tile(logits.shape(), logits.dtype())[0], config.top_k.max(1)];
     let bytes = pieces::bytes(&logits) + 2.0 * pieces::bytes(&weights.view());
-    let work = Work { flops: 6.0 * logits.numel() as f64, bytes };
+    let work = Work::new(6.0 * logits.numel() as f64, bytes);
     for_float!(NAME, logits.dtype(), T => {
         let kernel = Gate::<T> { config: *config, biased: bias.is_some(), work, element: PhantomData };
         let mut launch = Launch::new(kernel).input(&logits);

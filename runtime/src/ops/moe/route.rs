@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 
 use crate::dtype::{DType, Element};
 use crate::error::{KernelResult, Result};
-use crate::kernel::{Kernel, Launch, Tile, Work};
+use crate::kernel::{Kernel, Launch, Pattern, Tile, Work};
 use crate::limit::CoreKind;
 use crate::ops::check;
 use crate::ops::dispatch::for_any;
@@ -81,7 +81,7 @@ impl Kernel for Route {
     }
 
     fn work(&self) -> Work {
-        Work { flops: 0.0, bytes: 4.0 * (4 * self.slots + self.experts + 1) as f64 }
+        Work::new(0.0, 4.0 * (4 * self.slots + self.experts + 1) as f64)
     }
 
     fn tile(&self, tile: &mut Tile<'_>) -> KernelResult {
@@ -217,7 +217,9 @@ fn gather(name: &'static str, kind: CoreKind, x: &View<'_>, from: &Tensor, per: 
     let mut y = Tensor::empty(&shape, x.dtype())?;
     let tile = pieces::tile(&shape, x.dtype());
     let bytes = 2.0 * pieces::bytes(&y.view()) + pieces::bytes(&from.view());
-    for_any!(x.dtype(), T => Launch::new(Gather::<T> { name, kind, per, bytes, element: PhantomData })
+    let row = (x.shape()[1] * x.dtype().size()) as f64;
+    let work = Work::new(0.0, bytes).with_pattern(Pattern::Pieces { bytes: row });
+    for_any!(x.dtype(), T => Launch::new(Gather::<T> { name, kind, per, work, element: PhantomData })
         .input(x).input(from).output(&mut y, tile).submit())?;
     Ok(y)
 }
@@ -226,7 +228,7 @@ struct Gather<T> {
     name: &'static str,
     kind: CoreKind,
     per: usize,
-    bytes: f64,
+    work: Work,
     element: PhantomData<fn(T)>,
 }
 
@@ -240,7 +242,7 @@ impl<T: Element> Kernel for Gather<T> {
     }
 
     fn work(&self) -> Work {
-        Work { flops: 0.0, bytes: self.bytes }
+        self.work
     }
 
     fn tile(&self, tile: &mut Tile<'_>) -> KernelResult {
