@@ -128,16 +128,40 @@ impl Device {
     /// # Errors
     /// [`Error::DeviceSpec`].
     pub fn open(spec: &str) -> Result<Device> {
-        static OPENED: AtomicU64 = AtomicU64::new(0);
         let spec = Spec::parse(spec)?;
         let reports = Arc::new(Reports::new());
-        let (backend, dry): (Arc<dyn Backend>, bool) = match &spec.kind {
-            Kind::Host { workers } => (Host::open(*workers, spec.streams, reports.clone())?, false),
-            Kind::Sim(model) => (Sim::open((**model).clone(), spec.streams, reports.clone()), model.dry),
+        let backend: Arc<dyn Backend> = match &spec.kind {
+            Kind::Host { workers } => Host::open(*workers, spec.streams, reports.clone())?,
+            Kind::Sim(model) => Sim::open((**model).clone(), spec.streams, vec![reports.clone()]).remove(0),
         };
+        Ok(Device::new(spec, backend, reports))
+    }
+
+    /// Opens several devices alike. Modelled ones share a clock and are joined by links (see [`sim`](crate::sim)); others
+    /// have nothing to do with each other.
+    ///
+    /// # Errors
+    /// Those of [`Device::open`].
+    pub fn open_ranks(spec: &str, ranks: usize) -> Result<Vec<Device>> {
+        let parsed = Spec::parse(spec)?;
+        let Kind::Sim(model) = &parsed.kind else {
+            return (0..ranks).map(|_| Device::open(spec)).collect();
+        };
+        let reports: Vec<_> = (0..ranks).map(|_| Arc::new(Reports::new())).collect();
+        let backends = Sim::open((**model).clone(), parsed.streams, reports.clone());
+        backends
+            .into_iter()
+            .zip(reports)
+            .map(|(sim, reports)| Ok(Device::new(Spec::parse(spec)?, sim, reports)))
+            .collect()
+    }
+
+    fn new(spec: Spec, backend: Arc<dyn Backend>, reports: Arc<Reports>) -> Device {
+        static OPENED: AtomicU64 = AtomicU64::new(0);
         let mut ledger = Ledger::default();
         ledger.open_stream(0);
-        Ok(Device(Arc::new(Inner {
+        let dry = matches!(&spec.kind, Kind::Sim(model) if model.dry);
+        Device(Arc::new(Inner {
             number: OPENED.fetch_add(1, Ordering::Relaxed),
             books: Mutex::new(Books { ledger, pool: Pool::new(spec.memory, dry) }),
             streams: Mutex::new(Streams { opened: 1, free: Vec::new(), named: Vec::new() }),
@@ -146,7 +170,7 @@ impl Device {
             backend,
             reports,
             spec,
-        })))
+        }))
     }
 
     /// The default device: what `MULTICORE_DEVICE` says at its first use, `host` if that is not set.

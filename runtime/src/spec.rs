@@ -79,11 +79,12 @@ impl Spec {
     /// Takes an option; the outer error says what is wrong with it, the inner one what is wrong with a file.
     fn option(&mut self, option: &str) -> Result<Result<()>, String> {
         let (key, value) = option.split_once('=').unwrap_or((option, ""));
-        let number = |least: usize, most: usize| {
-            value.parse().ok().filter(|n| (least..=most).contains(n)).ok_or_else(|| {
-                format!("`{key}` takes a number from {least} to {most}, not `{value}`; write `{key}=N`")
-            })
-        };
+        let number =
+            |least: usize, most: usize| {
+                value.parse().ok().filter(|n| (least..=most).contains(n)).ok_or_else(|| {
+                    format!("`{key}` takes a number from {least} to {most}, not `{value}`; write `{key}=N`")
+                })
+            };
         match (&mut self.kind, key) {
             (_, "streams") => self.streams = number(1, 1 << 20)?,
             (_, "memory") => self.memory = number(1, usize::MAX / 2)?,

@@ -36,6 +36,12 @@ pub(crate) trait Backend: Send + Sync {
     /// [`Error::Deadlock`](crate::Error::Deadlock): `mark` will never be complete.
     fn synchronize(self: Arc<Self>, mark: Mark) -> Result<()>;
 
+    /// The number of this device in a cluster that shares a clock, if it is in that one.
+    fn rank_in(&self, cluster: &dyn std::any::Any) -> Option<u32> {
+        let _ = cluster;
+        None
+    }
+
     /// No more work will come; what is queued is still done. Returns at once.
     fn close(self: Arc<Self>);
 

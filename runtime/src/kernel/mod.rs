@@ -15,7 +15,7 @@ pub use work::{Pattern, Work};
 
 use crate::error::KernelResult;
 use crate::limit::{CoreKind, Cores};
-use crate::sim::{Chip, Cost};
+use crate::sim::{Chip, Cost, Meeting};
 
 /// An operator's body, run tile by tile on the cores of a device.
 ///
@@ -70,6 +70,12 @@ pub trait Kernel: Send + Sync + 'static {
     /// [`sim::cost`](crate::sim::cost) makes of [`work`](Self::work).
     fn cost(&self, chip: &Chip, cores: Cores) -> Option<Cost> {
         let _ = (chip, cores);
+        None
+    }
+
+    /// The collective that a launch is part of, for devices whose time is modelled: all its launches go on together once
+    /// the last one has started, and hold their cores until then.
+    fn meeting(&self) -> Option<Meeting> {
         None
     }
 

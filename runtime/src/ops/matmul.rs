@@ -179,8 +179,8 @@ impl<T: Multiply> Product<T> {
         let batch = if b.shape().len() == 3 { b.shape()[0].max(1) } else { 1 };
         let [batch, m, n, k, element] = [batch, rows.div_ceil(batch), n, k, element].map(|x| x as f64);
         let bytes = bytes(a) + bytes(b) + rows as f64 * n * element;
-        let work = Work::new(2.0 * a.numel() as f64 * n, bytes)
-            .with_pattern(Pattern::Products { batch, m, n, k, element });
+        let work =
+            Work::new(2.0 * a.numel() as f64 * n, bytes).with_pattern(Pattern::Products { batch, m, n, k, element });
         Product { name, groups, work, element: PhantomData }
     }
 }

@@ -63,7 +63,9 @@ impl Chip {
         let names = chips.keys().cloned().collect::<Vec<_>>().join("`, `");
         chips.remove(name_of).ok_or_else(|| Error::DeviceSpec {
             spec: format!("sim:{name}"),
-            reason: format!("there is no chip `{name}`; the chips are `{names}`, or write `sim:FILE.toml` for your own"),
+            reason: format!(
+                "there is no chip `{name}`; the chips are `{names}`, or write `sim:FILE.toml` for your own"
+            ),
         })
     }
 
@@ -114,8 +116,10 @@ impl Chip {
 }
 
 fn built_in() -> Result<BTreeMap<String, Chip>> {
-    toml::from_str(include_str!("chips.toml"))
-        .map_err(|error| Error::DeviceSpec { spec: "sim".to_owned(), reason: format!("the chips cannot be read: {error}") })
+    toml::from_str(include_str!("chips.toml")).map_err(|error| Error::DeviceSpec {
+        spec: "sim".to_owned(),
+        reason: format!("the chips cannot be read: {error}"),
+    })
 }
 
 #[cfg(test)]

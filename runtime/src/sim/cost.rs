@@ -168,7 +168,14 @@ fn products(chip: &Chip, p: Products, bytes: f64, cores: Cores) -> Cost {
     let split = (c / tiles).floor().min((p.k / SPLIT_K).floor()).max(1.0);
     let waves = (tiles * split / c).ceil();
     // 8-bit operands go twice as fast, 32-bit ones at a quarter.
-    let macs = chip.macs * if p.element <= 1.0 { 2.0 } else if p.element <= 2.0 { 1.0 } else { 0.25 };
+    let macs = chip.macs
+        * if p.element <= 1.0 {
+            2.0
+        } else if p.element <= 2.0 {
+            1.0
+        } else {
+            0.25
+        };
     let cube = waves * rows * cols * (p.k / split).ceil() / (macs * chip.ghz()) / CUBE_EFFICIENCY;
     let traffic = tiles * (rows + cols) * p.k * p.element;
     let (hbm_bytes, l2_bytes) = (bytes, (traffic - bytes).max(0.0));
@@ -217,8 +224,8 @@ mod tests {
         assert!(us(CoreKind::Comm, send, 0, 1) > 1.5 * us(CoreKind::Comm, send, 0, 4));
         let decode = |m: f64, n: f64, k: f64| {
             let bytes = 2.0 * (m * k + k * n + m * n);
-            let work = Work::new(2.0 * m * n * k, bytes)
-                .with_pattern(Pattern::Products { batch: 1.0, m, n, k, element: 2.0 });
+            let work =
+                Work::new(2.0 * m * n * k, bytes).with_pattern(Pattern::Products { batch: 1.0, m, n, k, element: 2.0 });
             us(CoreKind::Cube, work, 12, 0) / us(CoreKind::Cube, work, 24, 0)
         };
         for (n, k) in [(6144.0, 1536.0), (7168.0, 2048.0), (4096.0, 7168.0)] {

@@ -3,6 +3,7 @@
 mod crossed;
 mod limits;
 mod order;
+mod ranks;
 mod streams;
 mod time;
 

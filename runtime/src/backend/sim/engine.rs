@@ -24,6 +24,7 @@ use smallvec::SmallVec;
 use super::share::{Demands, share};
 use crate::ledger::Mark;
 use crate::limit::Cores;
+use crate::sim::Meeting;
 
 /// Time in picoseconds since the device was opened.
 pub(crate) type Ps = u64;
@@ -37,14 +38,6 @@ pub(crate) struct Ask {
     /// All of them at once, or it does not start.
     pub(crate) resident: bool,
     pub(crate) meeting: Option<Meeting>,
-}
-
-/// A collective: jobs that go on together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Meeting {
-    pub(crate) number: u64,
-    /// How many jobs take part.
-    pub(crate) ranks: u32,
 }
 
 /// How long a job takes on some cores.
@@ -278,7 +271,8 @@ impl<J: Job> Engine<J> {
 
     /// Finds out what the first job of a stream waits for.
     fn consider(&mut self, stream: u32) {
-        let Some((sequence, issued)) = self.streams[stream as usize].queue.front().map(|q| (q.sequence, q.issued)) else {
+        let Some((sequence, issued)) = self.streams[stream as usize].queue.front().map(|q| (q.sequence, q.issued))
+        else {
             return;
         };
         if issued > self.now {
@@ -373,8 +367,10 @@ impl<J: Job> Engine<J> {
     /// Whoever has fewer cores than it wants gets what is free, first issued first. True when somebody did.
     fn grow(&mut self) -> bool {
         let mut grown = false;
-        let mut short: SmallVec<[(u64, usize); 8]> =
-            (0..self.running.len()).filter(|&i| self.running[i].cores != self.running[i].ask.cores).map(|i| (self.running[i].sequence, i)).collect();
+        let mut short: SmallVec<[(u64, usize); 8]> = (0..self.running.len())
+            .filter(|&i| self.running[i].cores != self.running[i].ask.cores)
+            .map(|i| (self.running[i].sequence, i))
+            .collect();
         short.sort_unstable();
         for (_, i) in short {
             let run = &mut self.running[i];
@@ -409,9 +405,8 @@ impl<J: Job> Engine<J> {
         drop(demands);
         for (n, &i) in moving.iter().enumerate() {
             let device = self.running[i].ask.device;
-            let crowded = moving.iter().any(|&j| {
-                j != i && self.running[j].ask.device == device && self.running[j].body.heavy
-            });
+            let crowded =
+                moving.iter().any(|&j| j != i && self.running[j].ask.device == device && self.running[j].body.heavy);
             if crowded {
                 self.speeds[n] /= self.interference;
             }

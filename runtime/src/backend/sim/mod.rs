@@ -15,7 +15,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
-use smallvec::SmallVec;
 
 use super::{Backend, Callback, Op, Work};
 use crate::current;
@@ -45,14 +44,12 @@ pub(crate) struct Model {
     pub(crate) copy_engines: bool,
 }
 
-/// The pipes of a device.
-const HBM: u32 = 0;
-const L2: u32 = 1;
-const LINK: u32 = 2;
+/// The pipes of a device: memory, cache, links.
+const PIPES: u32 = 3;
 
 impl Model {
-    fn pipes(&self) -> Vec<f64> {
-        vec![self.chip.hbm_gb_s, self.chip.l2_gb_s, self.chip.link_gb_s]
+    fn pipes(&self) -> [f64; PIPES as usize] {
+        [self.chip.hbm_gb_s, self.chip.l2_gb_s, self.chip.link_gb_s]
     }
 
     /// The cores that a launch wants.
@@ -69,7 +66,7 @@ impl Model {
     }
 
     /// How long a launch takes on `cores`.
-    fn body(&self, launched: &Launched, cores: Cores) -> Body {
+    fn body(&self, rank: u32, launched: &Launched, cores: Cores) -> Body {
         let cost = self.cost(launched, cores);
         let ps = |ns: f64| (ns.max(0.0) * PS as f64).round() as Ps;
         let work = ps(cost.body_ns);
@@ -79,7 +76,7 @@ impl Model {
         Body {
             head: ps(cost.head_ns),
             work,
-            demands: SmallVec::from_buf([(HBM, hbm), (L2, l2), (LINK, link)]),
+            demands: (rank * PIPES..).zip([hbm, l2, link]).collect(),
             heavy: hbm >= chip.hbm_gb_s / 2.0 || l2 >= chip.l2_gb_s / 2.0 || link >= chip.link_gb_s / 2.0,
         }
     }
@@ -96,7 +93,9 @@ impl Model {
             return cost;
         }
         let mut work = kernel.work();
-        if kind == CoreKind::Comm && !matches!(work.pattern, sim::Pattern::AllToAll { .. } | sim::Pattern::AllReduce { .. }) {
+        if kind == CoreKind::Comm
+            && !matches!(work.pattern, sim::Pattern::AllToAll { .. } | sim::Pattern::AllReduce { .. })
+        {
             // Half of the bytes are read, half are sent.
             let (sent, ranks) = (work.bytes / 2.0, f64::from(self.ranks));
             work = work.with_pattern(sim::Pattern::AllToAll { sent, ranks });
@@ -107,6 +106,7 @@ impl Model {
 
 /// An operation in the engine.
 struct Queued {
+    rank: u32,
     work: Work,
     model: Arc<Model>,
 }
@@ -118,12 +118,13 @@ impl Job for Queued {
             return None;
         }
         let resident = launched.is_resident();
-        Some(Ask { device: 0, cores: self.model.cores(launched), resident, meeting: None })
+        let meeting = launched.kernel().meeting();
+        Some(Ask { device: self.rank, cores: self.model.cores(launched), resident, meeting })
     }
 
     fn body(&self, cores: Cores) -> Body {
         match &self.work {
-            Work::Launch(launched) => self.model.body(launched, cores),
+            Work::Launch(launched) => self.model.body(self.rank, launched, cores),
             _ => Body::default(),
         }
     }
@@ -131,57 +132,95 @@ impl Job for Queued {
 
 /// What was issued and has not come to the engine yet.
 struct Inbox {
-    ops: Vec<(u32, Ps, Op)>,
-    /// Where the host is.
-    clock: Ps,
+    ops: Vec<Issued>,
+    /// Where the host of each rank is.
+    clocks: Vec<Ps>,
 }
 
-/// The device.
-pub(crate) struct Sim {
+struct Issued {
+    rank: u32,
+    /// The stream's number in the engine.
+    stream: u32,
+    time: Ps,
+    op: Op,
+}
+
+/// The devices that share a clock, and the engine that keeps it.
+struct Cluster {
     model: Arc<Model>,
+    /// Streams of a device.
+    streams: u32,
     inbox: Mutex<Inbox>,
     /// Locked by whoever runs it, and never while holding a lock that issuing needs: kernels run under it.
     engine: Mutex<Driven>,
     reached: Box<[AtomicU64]>,
     finished: Mutex<Vec<Arc<Launched>>>,
     untidy: AtomicUsize,
-    reports: Arc<Reports>,
+    reports: Vec<Arc<Reports>>,
 }
 
 struct Driven {
     engine: Engine<Queued>,
     /// Operations whose waits for other devices are not over: their streams' later operations queue behind them.
-    held: Vec<(u32, Ps, Op)>,
+    held: Vec<Issued>,
+}
+
+/// One of the devices.
+pub(crate) struct Sim {
+    cluster: Arc<Cluster>,
+    rank: u32,
 }
 
 /// As many operations issued or finished make it worth to run the engine, or to drop what launches held.
 const MANY: usize = 256;
 
 impl Sim {
-    /// A device of up to `streams` streams.
-    pub(crate) fn open(model: Model, streams: usize, reports: Arc<Reports>) -> Arc<Sim> {
-        let engine = Engine::new(vec![model.chip.cores()], model.pipes(), sim::INTERFERENCE);
-        Arc::new(Sim {
+    /// As many devices as there are `reports`, each of up to `streams` streams, in one clock.
+    pub(crate) fn open(model: Model, streams: usize, reports: Vec<Arc<Reports>>) -> Vec<Arc<Sim>> {
+        let ranks = reports.len();
+        let pipes = (0..ranks).flat_map(|_| model.pipes()).collect();
+        let engine = Engine::new(vec![model.chip.cores(); ranks], pipes, sim::INTERFERENCE);
+        let cluster = Arc::new(Cluster {
             model: Arc::new(model),
-            inbox: Mutex::new(Inbox { ops: Vec::new(), clock: 0 }),
+            streams: streams as u32,
+            inbox: Mutex::new(Inbox { ops: Vec::new(), clocks: vec![0; ranks] }),
             engine: Mutex::new(Driven { engine, held: Vec::new() }),
-            reached: (0..streams).map(|_| AtomicU64::new(0)).collect(),
+            reached: (0..streams * ranks).map(|_| AtomicU64::new(0)).collect(),
             finished: Mutex::default(),
             untidy: AtomicUsize::new(0),
             reports,
-        })
+        });
+        (0..ranks as u32).map(|rank| Arc::new(Sim { cluster: cluster.clone(), rank })).collect()
     }
 
+    /// A stream's number in the engine.
+    fn global(&self, stream: u32) -> u32 {
+        self.rank * self.cluster.streams + stream
+    }
+
+    fn clock(&self) -> Ps {
+        self.cluster.inbox.lock().clocks[self.rank as usize]
+    }
+
+    /// The host takes `time` for something; where it is then.
+    fn spend(&self, time: Ps) -> Ps {
+        let clock = &mut self.cluster.inbox.lock().clocks[self.rank as usize];
+        *clock += time;
+        *clock
+    }
+}
+
+impl Cluster {
     /// Runs the engine until `goal`.
     fn drive(&self, goal: Goal) -> Result<()> {
         loop {
             let mut driven = self.engine.lock();
             let waiting = self.take_in(&mut driven);
-            let stop = driven.engine.advance(goal, &mut Runner { sim: self });
+            let stop = driven.engine.advance(goal, &mut Runner { cluster: self });
             match stop {
                 Stop::Reached => return Ok(()),
                 Stop::Circle(circle) => {
-                    let circle = circle.iter().map(|stuck| describe(&driven.engine, stuck)).collect();
+                    let circle = circle.iter().map(|stuck| self.describe(&driven.engine, stuck)).collect();
                     return Err(Error::Deadlock { circle });
                 }
                 Stop::Starved => {
@@ -197,26 +236,50 @@ impl Sim {
         }
     }
 
+    /// Runs what is queued. What only another rank, which issues no more, could let go on is left.
+    fn finish_all(&self) {
+        let mut driven = self.engine.lock();
+        while let Some(wait) = self.take_in(&mut driven) {
+            drop(driven);
+            if let Some(foreign) = wait.foreign {
+                let _ = foreign.synchronize(wait.mark);
+            }
+            driven = self.engine.lock();
+        }
+        let _ = driven.engine.advance(Goal::Idle, &mut Runner { cluster: self });
+    }
+
     /// Gives the engine what was issued. Returns a wait for another device that is not over.
     fn take_in(&self, driven: &mut Driven) -> Option<Wait> {
         let Driven { engine, held } = driven;
         let mut issued = std::mem::take(held);
         issued.append(&mut self.inbox.lock().ops);
         let mut waiting: Option<Wait> = None;
-        for (stream, time, op) in issued {
-            let behind = held.iter().any(|(s, ..)| *s == stream);
-            let open = op.waits.iter().find(|w| {
-                w.foreign.as_ref().is_some_and(|foreign| foreign.completed(w.mark.stream) < w.mark.position)
-            });
+        for Issued { rank, stream, time, mut op } in issued {
+            // A position on another device of the same clock is one like any other.
+            for wait in &mut op.waits {
+                let own = wait.foreign.as_ref().map_or(Some(rank), |foreign| foreign.rank_in(self));
+                if let Some(rank) = own {
+                    *wait = Wait {
+                        mark: Mark { stream: rank * self.streams + wait.mark.stream, ..wait.mark },
+                        foreign: None,
+                    };
+                }
+            }
+            let behind = held.iter().any(|issued| issued.stream == stream);
+            let open = op
+                .waits
+                .iter()
+                .find(|w| w.foreign.as_ref().is_some_and(|foreign| foreign.completed(w.mark.stream) < w.mark.position));
             if behind || open.is_some() {
                 waiting = waiting.or(open.cloned());
-                held.push((stream, time, op));
+                held.push(Issued { rank, stream, time, op });
                 continue;
             }
             let Op { waits, work } = op;
             let waits = waits.into_iter().filter(|w| w.foreign.is_none()).map(|w| w.mark);
-            // What waited for another device starts no earlier than this one has come.
-            engine.push(stream, time.max(engine.now()), waits, Queued { work, model: self.model.clone() });
+            // What waited for another device, or was issued by a host that is behind, starts no earlier than now.
+            engine.push(stream, time.max(engine.now()), waits, Queued { rank, work, model: self.model.clone() });
         }
         waiting
     }
@@ -239,9 +302,10 @@ impl Sim {
                 unsafe { launched.run_alone() };
             }
             let fault = launched.settle();
-            self.reports.finished(&launched, || now / PS);
+            let (rank, at) = self.local(at);
+            self.reports[rank].finished(&launched, || now / PS);
             if let Some(fault) = fault {
-                self.reports.failed(fault, at);
+                self.reports[rank].failed(fault, at);
             }
         }
         self.finished.lock().push(launched);
@@ -255,23 +319,46 @@ impl Sim {
             Ok(Err(error)) => error.to_string(),
             Err(panic) => format!("panic: {}", panic_message(&*panic)),
         };
-        self.reports.failed(Arc::new((callback.fault)(message)), at);
+        let (rank, at) = self.local(at);
+        self.reports[rank].failed(Arc::new((callback.fault)(message)), at);
     }
 
-    fn host_clock(&self) -> Ps {
-        self.inbox.lock().clock
+    /// The rank and the number on it of a stream of the engine.
+    fn local(&self, mark: Mark) -> (usize, Mark) {
+        ((mark.stream / self.streams) as usize, Mark { stream: mark.stream % self.streams, ..mark })
     }
 
-    /// The host has come to `time`.
-    fn host_at(&self, time: Ps) {
-        let mut inbox = self.inbox.lock();
-        inbox.clock = inbox.clock.max(time);
+    /// Drops what finished launches held.
+    fn tidy(&self) {
+        let finished = std::mem::take(&mut *self.finished.lock());
+        finished.into_iter().for_each(Launched::release);
+    }
+
+    /// A job that waits in a circle, and what for.
+    fn describe(&self, engine: &Engine<Queued>, stuck: &Stuck) -> String {
+        let (rank, at) = self.local(stuck.at);
+        let name = match engine.first(stuck.at.stream).map(|job| &job.work) {
+            Some(Work::Launch(launched)) => format!("`{}` launched at {}", launched.operator, launched.at),
+            _ => "a host function".to_owned(),
+        };
+        let why = match stuck.why {
+            Why::Cores { wants, free } => {
+                let kinds = [("cube", wants.cube, free.cube), ("vector", wants.vector, free.vector)];
+                let short = kinds.into_iter().filter(|(_, wants, free)| wants > free);
+                let needs = short.map(|(kind, wants, free)| format!("needs {wants} {kind} cores at once, {free} are free"));
+                needs.collect::<Vec<_>>().join(" and ")
+            }
+            Why::Meeting => "waits for the other ranks of its collective".to_owned(),
+            Why::Event => "waits for an event".to_owned(),
+        };
+        let of = if self.reports.len() > 1 { format!(" of rank {rank}") } else { String::new() };
+        format!("{name} on stream {}{of} {why}", at.stream)
     }
 }
 
 /// What the engine tells.
 struct Runner<'a> {
-    sim: &'a Sim,
+    cluster: &'a Cluster,
 }
 
 impl Watch<Queued> for Runner<'_> {
@@ -279,113 +366,98 @@ impl Watch<Queued> for Runner<'_> {
         if let Work::Launch(launched) = &job.work
             && job.ask().is_some()
         {
-            self.sim.reports.started(launched, || now / PS);
+            self.cluster.reports[job.rank as usize].started(launched, || now / PS);
         }
     }
 
     fn end(&mut self, now: Ps, at: Mark, job: Queued) {
-        self.sim.finish(now, at, job.work);
-        self.sim.reached[at.stream as usize].store(at.position, Ordering::Release);
+        self.cluster.finish(now, at, job.work);
+        self.cluster.reached[at.stream as usize].store(at.position, Ordering::Release);
     }
-}
-
-/// A job that waits in a circle, and what for.
-fn describe(engine: &Engine<Queued>, stuck: &Stuck) -> String {
-    let stream = stuck.at.stream;
-    let name = match engine.first(stream).map(|job| &job.work) {
-        Some(Work::Launch(launched)) => format!("`{}` launched at {}", launched.operator, launched.at),
-        _ => "a host function".to_owned(),
-    };
-    let why = match stuck.why {
-        Why::Cores { wants, free } => format!(
-            "needs {} cube and {} vector cores at once, {} and {} are free",
-            wants.cube, wants.vector, free.cube, free.vector
-        ),
-        Why::Meeting => "waits for the other ranks of its collective".to_owned(),
-        Why::Event => "waits for an event".to_owned(),
-    };
-    format!("{name} on stream {stream} {why}")
 }
 
 impl Backend for Sim {
     fn submit(&self, stream: u32, op: Op) {
-        let mut inbox = self.inbox.lock();
-        if matches!(op.work, Work::Launch(_)) {
-            inbox.clock += self.model.issue_ns * PS;
-        }
-        let now = inbox.clock;
-        inbox.ops.push((stream, now, op));
+        let takes = if matches!(op.work, Work::Launch(_)) { self.cluster.model.issue_ns * PS } else { 0 };
+        let (rank, stream) = (self.rank, self.global(stream));
+        let mut inbox = self.cluster.inbox.lock();
+        inbox.clocks[rank as usize] += takes;
+        let time = inbox.clocks[rank as usize];
+        inbox.ops.push(Issued { rank, stream, time, op });
         if inbox.ops.len() >= MANY {
-            self.untidy.store(MANY, Ordering::Relaxed);
+            self.cluster.untidy.store(MANY, Ordering::Relaxed);
         }
     }
 
     fn is_untidy(&self) -> bool {
-        self.untidy.load(Ordering::Relaxed) >= MANY
+        self.cluster.untidy.load(Ordering::Relaxed) >= MANY
     }
 
     fn tidy(&self) {
-        // Whatever comes later is issued later than this: all up to now is decided. Somebody who runs the engine already
-        // will see to it.
-        if let Some(mut driven) = self.engine.try_lock() {
-            let now = self.host_clock().saturating_sub(1);
-            self.take_in(&mut driven);
+        let cluster = &self.cluster;
+        // Whoever runs the engine already will see to it.
+        if let Some(mut driven) = cluster.engine.try_lock() {
+            // What comes later is issued later than this by every host: all up to now is decided.
+            let earliest = cluster.inbox.lock().clocks.iter().copied().min().unwrap_or(0);
+            cluster.take_in(&mut driven);
             // A circle is told to whoever waits for it.
-            let _ = driven.engine.advance(Goal::Time(now), &mut Runner { sim: self });
+            let _ = driven.engine.advance(Goal::Time(earliest.saturating_sub(1)), &mut Runner { cluster });
         }
-        self.untidy.store(0, Ordering::Relaxed);
-        let finished = std::mem::take(&mut *self.finished.lock());
-        finished.into_iter().for_each(Launched::release);
+        cluster.untidy.store(0, Ordering::Relaxed);
+        cluster.tidy();
     }
 
     fn completed(&self, stream: u32) -> u64 {
-        self.reached[stream as usize].load(Ordering::Acquire)
+        self.cluster.reached[self.global(stream) as usize].load(Ordering::Acquire)
     }
 
     fn poll(&self) {
+        let cluster = &self.cluster;
         // Asking takes the host a moment, or a loop that asks would never end.
-        let now = {
-            let mut inbox = self.inbox.lock();
-            inbox.clock += self.model.issue_ns.max(100) * PS;
-            inbox.clock
-        };
-        if let Some(mut driven) = self.engine.try_lock() {
-            self.take_in(&mut driven);
-            let _ = driven.engine.advance(Goal::Time(now), &mut Runner { sim: self });
+        let now = self.spend(cluster.model.issue_ns.max(100) * PS);
+        if let Some(mut driven) = cluster.engine.try_lock() {
+            cluster.take_in(&mut driven);
+            let _ = driven.engine.advance(Goal::Time(now), &mut Runner { cluster });
         }
     }
 
     fn now(&self) -> u64 {
-        self.host_clock() / PS
+        self.clock() / PS
     }
 
     fn synchronize(self: Arc<Self>, mark: Mark) -> Result<()> {
-        self.drive(Goal::Mark(mark))?;
-        let now = self.engine.lock().engine.now();
-        self.host_at(now);
-        self.tidy();
+        self.cluster.drive(Goal::Mark(Mark { stream: self.global(mark.stream), ..mark }))?;
+        let now = self.cluster.engine.lock().engine.now();
+        let clock = &mut self.cluster.inbox.lock().clocks[self.rank as usize];
+        *clock = now.max(*clock);
         Ok(())
     }
 
     fn close(self: Arc<Self>) {
+        let cluster = self.cluster.clone();
         let is_idle = {
-            let mut driven = self.engine.lock();
-            self.take_in(&mut driven);
+            let mut driven = cluster.engine.lock();
+            cluster.take_in(&mut driven);
             driven.engine.is_idle() && driven.held.is_empty()
         };
         if !is_idle {
             // What is queued is still done, and the caller does not wait for it. If there is no thread, it waits after all.
-            let mine = self.clone();
-            let spawned = std::thread::Builder::new().name("multicore-sim".to_owned()).spawn(move || mine.drive(Goal::Idle));
-            if spawned.is_err() {
-                let _ = self.drive(Goal::Idle);
+            let mine = cluster.clone();
+            let thread = std::thread::Builder::new().name("multicore-sim".to_owned());
+            if thread.spawn(move || mine.finish_all()).is_err() {
+                cluster.finish_all();
             }
         }
     }
 
     fn when_complete(self: Arc<Self>, mark: Mark, wake: Box<dyn FnOnce() + Send>) {
         // Nobody else may be there to run the engine.
-        let _ = self.drive(Goal::Mark(mark));
+        let _ = self.synchronize(mark);
         wake();
+    }
+
+    fn rank_in(&self, cluster: &dyn std::any::Any) -> Option<u32> {
+        let mine: &dyn std::any::Any = &*self.cluster;
+        std::ptr::addr_eq(mine, cluster).then_some(self.rank)
     }
 }

@@ -94,13 +94,22 @@ mod tests {
             let capacities: Vec<f64> = (0..4).map(|_| 1.0 + next(20) as f64).collect();
             let demands: Vec<Demands> = (0..1 + next(7))
                 .map(|_| {
-                    (0..4).filter(|_| next(2) == 0).collect::<Vec<_>>().iter().map(|&p| (p, 1.0 + next(15) as f64)).collect()
+                    (0..4)
+                        .filter(|_| next(2) == 0)
+                        .collect::<Vec<_>>()
+                        .iter()
+                        .map(|&p| (p, 1.0 + next(15) as f64))
+                        .collect()
                 })
                 .collect();
             let mut speeds = Vec::new();
             share(&capacities, &demands.iter().collect::<Vec<_>>(), &mut speeds);
             let load = |pipe: u32| -> f64 {
-                demands.iter().zip(&speeds).flat_map(|(d, s)| d.iter().filter(|(p, _)| *p == pipe).map(move |(_, r)| r * s)).sum()
+                demands
+                    .iter()
+                    .zip(&speeds)
+                    .flat_map(|(d, s)| d.iter().filter(|(p, _)| *p == pipe).map(move |(_, r)| r * s))
+                    .sum()
             };
             for (pipe, capacity) in capacities.iter().enumerate() {
                 assert!(load(pipe as u32) <= capacity * (1.0 + 1e-12), "{demands:?} {capacities:?} {speeds:?}");
