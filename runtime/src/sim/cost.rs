@@ -63,7 +63,7 @@ const TILE: [f64; 2] = [128.0, 256.0];
 const SPLIT_K: f64 = 512.0;
 /// Pieces of this many bytes reach half of the memory's rate: single rows of 128 bytes reach 0.37 (mirror-cann/asc-devkit,
 /// data copy).
-const HALF_RATE_BYTES: f64 = 218.0;
+const HALF_RATE_BYTES: f64 = 185.0;
 /// Latency of an all-to-all, and what each rank adds: 116 to 132 us for 128 tokens among 8, 0.9 us a rank.
 const ALL_TO_ALL_NS: f64 = 63_000.0;
 const ALL_TO_ALL_PER_RANK_NS: f64 = 900.0;

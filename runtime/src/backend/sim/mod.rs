@@ -345,7 +345,8 @@ impl Cluster {
             Why::Cores { wants, free } => {
                 let kinds = [("cube", wants.cube, free.cube), ("vector", wants.vector, free.vector)];
                 let short = kinds.into_iter().filter(|(_, wants, free)| wants > free);
-                let needs = short.map(|(kind, wants, free)| format!("needs {wants} {kind} cores at once, {free} are free"));
+                let needs =
+                    short.map(|(kind, wants, free)| format!("needs {wants} {kind} cores at once, {free} are free"));
                 needs.collect::<Vec<_>>().join(" and ")
             }
             Why::Meeting => "waits for the other ranks of its collective".to_owned(),
