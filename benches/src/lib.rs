@@ -39,6 +39,13 @@ impl Report {
         self.figures.insert(key.into(), value.into());
     }
 
+    /// A line that only people read.
+    pub fn line(&self, text: impl std::fmt::Display) {
+        if !self.json {
+            println!("{text}");
+        }
+    }
+
     /// A number that only the object shows.
     pub fn count(&mut self, key: &str, value: u64) {
         self.figures.insert(key.into(), value.into());
