@@ -1,1 +1,3 @@
-//! Holds nothing: the examples are in `examples/`.
+//! What the examples share. The examples themselves are in `examples/`.
+
+pub mod plot;
