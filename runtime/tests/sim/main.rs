@@ -1,6 +1,7 @@
 //! The device `sim`: the test plan of the multi-core parallelism RFC, with the profile as witness.
 
 mod crossed;
+mod experiments;
 mod golden;
 mod limits;
 mod order;
