@@ -9,11 +9,13 @@
 pub mod capture;
 mod error;
 pub mod kernel_details;
+pub mod read;
 mod record;
 mod strings;
 mod sync;
 
 pub use capture::Capture;
-pub use error::{Error, Result};
+pub use error::{Error, ErrorKind, Result};
+pub use read::{Options, read};
 pub use record::{Core, Operand, Record};
 pub use sync::{Origin, Site, Sync, SyncKind, Via};
