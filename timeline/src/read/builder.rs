@@ -62,6 +62,12 @@ impl Builder {
                 row.start_ns, row.duration_ns
             ));
         }
+        self.keep(row);
+        Ok(())
+    }
+
+    /// Takes an operator whose times are what they are.
+    pub(crate) fn keep(&mut self, row: Row) {
         if row.duration_ns == 0 {
             self.note(row.line, NoteKind::ZeroLength);
         }
@@ -69,7 +75,6 @@ impl Builder {
         if let Some(source) = self.current() {
             source.rows += 1;
         }
-        Ok(())
     }
 
     pub(crate) fn sync(&mut self, sync: Sync) {

@@ -9,6 +9,7 @@ mod kind;
 mod number;
 mod operators;
 mod progress;
+mod records;
 mod table;
 
 use std::fs::File;
