@@ -5,7 +5,8 @@ use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::Path;
 
-use crate::{Capture, Operand, Record, Result, Row, Sync, kernel_details, trace};
+use crate::capture::Row;
+use crate::{Capture, Operand, Record, Result, Sync, kernel_details, trace};
 
 /// Writes `kernel_details.csv` (the operators) and `trace_view.json` (the operators, records and waits with the place in
 /// the source that each comes from) into a folder, which is made if it is missing.
@@ -49,7 +50,8 @@ impl Capture {
             let texts: Vec<_> = operands.iter().map(text).collect();
             self.strings.intern(&texts.join(";"))
         };
-        let sizes = |x: &Operand| x.shape.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+        let sizes: fn(&Operand) -> String =
+            |x: &Operand| x.shape.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
         Row {
             source: 0,
             line: number,
@@ -66,8 +68,8 @@ impl Capture {
             core: record.core,
             start_ns: record.start_ns,
             duration_ns: record.duration_ns,
-            blocks: Some(record.block_num),
-            mix_blocks: Some(record.mix_block_num),
+            blocks: Some(record.block_num).filter(|&blocks| blocks > 0),
+            mix_blocks: Some(record.mix_block_num).filter(|&blocks| blocks > 0),
             aicore_ns: record.aicore_ns,
             aiv_ns: record.aiv_ns,
         }

@@ -14,6 +14,7 @@
 
 mod events;
 pub(crate) mod json;
+mod places;
 
 use std::io::Write;
 
