@@ -6,6 +6,7 @@
 //! Times are whole nanoseconds. They are formatted as microseconds by integer arithmetic, because absolute start times
 //! of real profiles (about 1.8e15 us) are beyond what an `f64` resolves.
 
+pub mod analysis;
 mod arrows;
 pub mod capture;
 pub mod cores;
