@@ -101,6 +101,34 @@ impl Builder {
         self.capture.notes.push(Note { source, line, kind });
     }
 
+    /// Renames the kind of the file that is being read.
+    pub(crate) fn call_source(&mut self, format: &'static str) {
+        if let Some(source) = self.current() {
+            source.format = format;
+        }
+    }
+
+    /// Whether nothing was taken over from the file that is being read.
+    pub(crate) fn is_empty_source(&self) -> bool {
+        self.capture.sources.last().is_none_or(|source| source.rows == 0)
+    }
+
+    /// Lets what was taken over from the file that is being read be changed; rows for which `row` is false are passed
+    /// over after all.
+    pub(crate) fn settle(&mut self, mut row: impl FnMut(&mut Row) -> bool, mut sync: impl FnMut(&mut Sync)) {
+        let index = self.source_index();
+        let before = self.capture.rows.len();
+        self.capture.rows.retain_mut(|known| known.source != index || row(known));
+        let gone = (before - self.capture.rows.len()) as u64;
+        let syncs = self.current().map_or(0, |source| source.syncs) as usize;
+        let first = self.capture.syncs.len() - syncs;
+        self.capture.syncs[first..].iter_mut().for_each(&mut sync);
+        if let Some(source) = self.current() {
+            source.rows -= gone;
+            source.skipped += gone;
+        }
+    }
+
     /// The capture, in order.
     pub(crate) fn finish(mut self) -> Capture {
         let capture = &mut self.capture;

@@ -5,14 +5,19 @@
 
 mod builder;
 mod columns;
+mod cuda;
+mod events;
 mod kind;
 mod number;
 mod operators;
 mod progress;
 mod records;
 mod table;
+mod task_args;
+mod trace;
 
 use std::fs::File;
+use std::io::{Read, Seek};
 use std::path::Path;
 
 pub use progress::Progress;
@@ -20,6 +25,9 @@ pub use progress::Progress;
 use crate::{Capture, Error, Result};
 use builder::Builder;
 use progress::Counted;
+
+/// Bytes that tell what a file is.
+const SNIFF: u64 = 4096;
 
 /// How to read.
 #[derive(Clone, Copy, Default)]
@@ -52,12 +60,45 @@ pub struct Options<'a> {
 pub fn read(path: impl AsRef<Path>, options: &Options<'_>) -> Result<Capture> {
     let path = path.as_ref();
     let mut builder = Builder::new();
-    let file = File::open(path).map_err(Error::read(path))?;
-    let total = file.metadata().map_err(Error::read(path))?.len();
-    operators::read(Counted::new(file, total, options.progress), path, &mut builder)?;
+    file(path, options, &mut builder)?;
     let capture = builder.finish();
     check(&capture, path)?;
     Ok(capture)
+}
+
+/// Reads one file, whatever it is.
+fn file(path: &Path, options: &Options<'_>, to: &mut Builder) -> Result<()> {
+    let mut file = File::open(path).map_err(Error::read(path))?;
+    let total = file.metadata().map_err(Error::read(path))?.len();
+    let kind = Kind::of(&mut file, path)?;
+    let from = Counted::new(file, total, options.progress);
+    match kind {
+        Kind::Json => trace::read(from, path, to),
+        Kind::Csv => operators::read(from, path, to),
+    }
+}
+
+/// What a file is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Csv,
+    Json,
+}
+
+impl Kind {
+    /// By the first bytes of a file, which is left at its start.
+    fn of(file: &mut File, path: &Path) -> Result<Kind> {
+        let mut first = Vec::new();
+        file.take(SNIFF).read_to_end(&mut first).map_err(Error::read(path))?;
+        file.rewind().map_err(Error::read(path))?;
+        let text = first.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&first);
+        match text.trim_ascii_start() {
+            [b'[' | b'{', ..] => Ok(Kind::Json),
+            [0x1f, 0x8b, ..] => Err(Error::format(path, "is compressed; unpack it: gunzip FILE")),
+            [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Err(Error::format(path, "is UTF-16; save it as UTF-8")),
+            _ => Ok(Kind::Csv),
+        }
+    }
 }
 
 /// Whether there is something to analyse.
