@@ -101,6 +101,8 @@ pub(crate) struct Frame {
     entry: Marks,
     /// What was expected on `main` then: it may concern data that the function gets.
     inherited: Marks,
+    /// What the next launch on `main` was to wait for anyway.
+    awaited: Marks,
     used: SmallVec<[Used; 4]>,
 }
 
@@ -117,7 +119,7 @@ impl Frame {
                 self.used.push(Used {
                     stream: stream.clone(),
                     expected: self.inherited.clone(),
-                    awaited: if *stream == self.main { Marks::default() } else { self.entry.clone() },
+                    awaited: if *stream == self.main { self.awaited.clone() } else { self.entry.clone() },
                     launched: 0,
                 });
                 self.used.len() - 1
@@ -167,18 +169,26 @@ impl Region {
         books.ledger.tail(main.slot()).into_iter().for_each(|m| entry.add(m));
         let depth = with_context(|context| {
             let outer = context.frames.last_mut().filter(|outer| outer.main.device() == main.device());
-            let inherited = outer.map_or_else(Marks::default, |outer| {
+            let (inherited, awaited) = outer.map_or_else(Default::default, |outer| {
                 let used = outer.used(&main);
                 // What the next launch on `main` waits for comes before this function as well.
                 entry.extend(&used.awaited);
                 let mut inherited = used.expected.clone();
                 inherited.0.retain(|m| !books.ledger.covered(main.slot(), *m));
-                inherited
+                (inherited, used.awaited.clone())
             });
             if let Some(probe) = &mut context.probe {
                 probe.entered(plan);
             }
-            context.frames.push(Frame { plan, main: main.clone(), serial, entry, inherited, used: SmallVec::new() });
+            context.frames.push(Frame {
+                plan,
+                main: main.clone(),
+                serial,
+                entry,
+                inherited,
+                awaited,
+                used: SmallVec::new(),
+            });
             context.frames.len() - 1
         });
         if with_context(|context| context.frames.len()) <= depth {

@@ -190,3 +190,30 @@ fn entry_and_exit_reach_through_a_function_that_launches_nothing_itself() {
         Ok(())
     });
 }
+
+#[multicore]
+fn here_then_there(c: &Stream, x: &Tensor) -> Result<(Tensor, Tensor)> {
+    let y = affine(x, 2.0)?;
+    let z = stream!(c, { affine(x, 3.0)? });
+    Ok((y, z))
+}
+
+#[multicore]
+fn after_a_call(a: &Stream, b: &Stream, c: &Stream, x: &Tensor, gate: &Gate) -> Result<(Tensor, Tensor)> {
+    let y = stream!(a, { gate.affine(x, 2.0)? });
+    stream!(b, after(y), { here_then_there(c, x) })
+}
+
+#[test]
+fn what_a_block_waits_for_comes_before_all_of_a_function_called_in_it() {
+    on_device(|device| {
+        let (a, b, c) = (device.new_stream()?, device.new_stream()?, device.new_stream()?);
+        let gate = Gate::new();
+        let (y, z) = after_a_call(&a, &b, &c, &tensor(&[1.0]), &gate)?;
+        assert_waits(&b);
+        assert_waits(&c);
+        gate.open();
+        assert_eq!((y.to_vec::<f32>()?, z.to_vec::<f32>()?), (vec![3.0], vec![4.0]));
+        Ok(())
+    });
+}
