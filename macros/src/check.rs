@@ -11,17 +11,18 @@ use syn::{
 };
 
 use crate::args::Args;
+use crate::blocks::Blocks;
 use crate::diag::Diagnostics;
 use crate::header::StreamBlock;
 use crate::normalise::{attribute_at, call_at};
 
 /// Checks one function.
-pub(crate) fn check(args: &Args, function: &ItemFn, diagnostics: &mut Diagnostics) {
+pub(crate) fn check(args: &Args, function: &ItemFn, blocks: &Blocks, diagnostics: &mut Diagnostics) {
     for attribute in function.attrs.iter().filter(|attribute| is(attribute, "multicore")) {
         diagnostics.error_on(attribute, "duplicate `#[multicore]`");
     }
     signature(&function.sig, diagnostics);
-    Body { args, scope: Scope::Function, in_block: false, diagnostics }.visit_block(&function.block);
+    Body { args, blocks, scope: Scope::Function, in_block: false, cfgs: 0, diagnostics }.visit_block(&function.block);
 }
 
 fn signature(signature: &Signature, diagnostics: &mut Diagnostics) {
@@ -89,8 +90,11 @@ enum Scope {
 
 struct Body<'a> {
     args: &'a Args,
+    blocks: &'a Blocks,
     scope: Scope,
     in_block: bool,
+    /// How many `#[cfg]` were met.
+    cfgs: u32,
     diagnostics: &'a mut Diagnostics,
 }
 
@@ -178,9 +182,9 @@ const CFG: &str = "the analysis cannot see whether `#[cfg]` keeps a `stream!` bl
 
 impl<'ast> Visit<'ast> for Body<'_> {
     fn visit_macro(&mut self, mac: &'ast Macro) {
-        match StreamBlock::from_macro(mac) {
-            Some(Ok(block)) => self.stream(&block),
-            Some(Err(error)) => self.diagnostics.push(error),
+        match self.blocks.get(mac) {
+            Some(Ok(block)) => self.stream(block),
+            Some(Err(error)) => self.diagnostics.push(error.clone()),
             None if mac.path.segments.last().is_some_and(|last| last.ident == "multicore_fn") => {}
             None => {
                 let name = mac.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
@@ -193,8 +197,11 @@ impl<'ast> Visit<'ast> for Body<'_> {
     }
 
     fn visit_attribute(&mut self, attribute: &'ast Attribute) {
-        if self.in_block && is(attribute, "cfg") {
-            self.diagnostics.error_on(attribute, CFG);
+        if is(attribute, "cfg") {
+            self.cfgs += 1;
+            if self.in_block {
+                self.diagnostics.error_on(attribute, CFG);
+            }
         }
     }
 
@@ -208,15 +215,19 @@ impl<'ast> Visit<'ast> for Body<'_> {
     }
 
     fn visit_stmt(&mut self, statement: &'ast Stmt) {
-        if !matches!(statement, Stmt::Item(_)) {
+        let before = self.cfgs;
+        visit::visit_stmt(self, statement);
+        if self.cfgs > before && !matches!(statement, Stmt::Item(_)) {
             self.hidden_block(statement);
         }
-        visit::visit_stmt(self, statement);
     }
 
     fn visit_arm(&mut self, arm: &'ast Arm) {
-        self.hidden_block(arm);
+        let before = self.cfgs;
         visit::visit_arm(self, arm);
+        if self.cfgs > before {
+            self.hidden_block(arm);
+        }
     }
 
     fn visit_expr_closure(&mut self, closure: &'ast ExprClosure) {

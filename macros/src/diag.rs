@@ -34,6 +34,11 @@ impl Diagnostics {
         self.0.push(error);
     }
 
+    /// Takes over what another pass found.
+    pub(crate) fn append(&mut self, other: Diagnostics) {
+        self.0.extend(other.0);
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -19,10 +19,12 @@
 mod access;
 mod analyse;
 mod args;
+mod blocks;
 mod check;
 mod diag;
 mod emit;
 mod fallback;
+mod first;
 mod header;
 mod model;
 mod normalise;

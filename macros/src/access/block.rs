@@ -2,7 +2,6 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
-use syn::spanned::Spanned;
 use syn::token::Brace;
 use syn::{Attribute, Block, Expr, ExprBlock, ExprMacro, Local, Stmt, Token};
 
@@ -11,6 +10,7 @@ use super::value::has_block;
 use super::{Dest, Statement, Walk};
 use crate::emit::text;
 use crate::emit::writer::own;
+use crate::first;
 use crate::model::{Access, MAIN, Mode, StreamId};
 use crate::parse::StreamBlock;
 use crate::resolve::Bound;
@@ -71,7 +71,7 @@ impl Walk<'_, '_> {
         }
         let after = match &statement {
             Stmt::Item(_) => Vec::new(),
-            _ => self.point(statement.span()),
+            statement => self.point(first::of_statement(statement)),
         };
         written.extend(std::mem::take(&mut self.statement.before).into_iter().map(verbatim));
         written.push(statement);
@@ -109,7 +109,7 @@ impl Walk<'_, '_> {
             fresh = false;
         }
         let needs_point = self.splits || !self.arrivals.is_empty() || !self.moves.is_empty();
-        let after = if needs_point { self.point(value.span()) } else { Vec::new() };
+        let after = if needs_point { self.point(first::of(&value)) } else { Vec::new() };
         written.extend(std::mem::take(&mut self.statement.before).into_iter().map(verbatim));
         finish(value, after, self.statement.launched, dest, written);
         fresh
@@ -155,14 +155,8 @@ impl Walk<'_, '_> {
         let index = self.next_block;
         self.next_block += 1;
         if self.seen.blocks.len() == index {
-            match StreamBlock::from_macro(&call.mac) {
-                Some(Ok(block)) => self.seen.blocks.push(Some(block)),
-                Some(Err(error)) => {
-                    self.errors.push(error);
-                    self.seen.blocks.push(None);
-                }
-                None => self.seen.blocks.push(None),
-            }
+            let block = self.seen.unread.take(&call.mac);
+            self.seen.blocks.push(block);
         }
         let Some(mut block) = self.seen.blocks[index].take() else { return };
         // Only what lies before the block in this statement can be recorded outside of it in time.
@@ -210,7 +204,7 @@ impl Walk<'_, '_> {
                 };
                 let accesses: Vec<Access> =
                     self.reached(at, mode, None, false).into_iter().map(|used| used.access).collect();
-                let node = self.node(accesses.clone(), place.span(), true);
+                let node = self.node(accesses.clone(), first::of(place), true);
                 if is_after {
                     self.seen.after.push((node, place.clone()));
                 } else {
@@ -272,7 +266,7 @@ impl Walk<'_, '_> {
 
 /// Ends a block with its value and what comes after the value.
 fn finish(value: Expr, after: Vec<TokenStream>, launched: bool, dest: &Dest, written: &mut Vec<Stmt>) {
-    let span = value.span();
+    let span = first::of(&value);
     if after.is_empty() {
         written.push(Stmt::Expr(value, None));
     } else if !launched {

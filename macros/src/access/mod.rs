@@ -26,7 +26,7 @@ use syn::{Ident, ItemFn};
 use crate::diag::Diagnostics;
 use crate::emit::writer::Writer;
 use crate::model::{Access, Builder, MAIN, Mode, Model, NodeId, Op, StreamId, TargetId, VarId};
-use crate::parse::StreamBlock;
+use crate::parse::{Blocks, StreamBlock};
 use crate::resolve::{Alias, Bound, Reach, Scopes};
 
 /// A node or a point in the source.
@@ -41,7 +41,9 @@ pub(crate) struct Site {
 pub(crate) struct Seen {
     pub(crate) model: Model,
     pub(crate) scopes: Scopes,
+    /// The blocks in the order they are evaluated, and those that were not met yet.
     pub(crate) blocks: Vec<Option<StreamBlock>>,
+    unread: Blocks,
     pub(crate) nodes: Vec<Site>,
     pub(crate) points: Vec<Site>,
     /// The nodes of `after(..)`, each with its place.
@@ -49,8 +51,8 @@ pub(crate) struct Seen {
 }
 
 /// Walks a function to see it. What the statements are stays as it is.
-pub(crate) fn see(streams: &[Ident], function: &mut ItemFn, diagnostics: &mut Diagnostics) -> Seen {
-    let mut seen = Seen::default();
+pub(crate) fn see(streams: &[Ident], function: &mut ItemFn, blocks: Blocks, diagnostics: &mut Diagnostics) -> Seen {
+    let mut seen = Seen { unread: blocks, ..Seen::default() };
     loop {
         let mut walk = Walk::new(seen, None);
         walk.function(streams, function);

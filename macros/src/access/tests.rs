@@ -40,9 +40,9 @@ fn plan_of(source: &str) -> String {
 fn planned(source: &str) -> (Seen, Plan) {
     let function =
         crate::parse::parse(TokenStream::new(), tokens(source)).map_err(|e| e.messages()).expect("the source is right");
-    let mut item = function.item;
+    let (mut item, blocks) = (function.item, function.blocks);
     let mut diagnostics = Diagnostics::default();
-    let seen = see(&function.args.streams, &mut item, &mut diagnostics);
+    let seen = see(&function.args.streams, &mut item, blocks, &mut diagnostics);
     assert!(diagnostics.is_empty());
     let plan = analyse(&seen.model);
     (seen, plan)

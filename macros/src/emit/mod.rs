@@ -24,9 +24,9 @@ use writer::{Writer, own};
 
 /// Expands a function.
 pub(crate) fn expand(function: Function) -> Result<TokenStream, Diagnostics> {
-    let Function { args, mut item } = function;
+    let Function { args, mut item, blocks } = function;
     let mut diagnostics = Diagnostics::default();
-    let seen = access::see(&args.streams, &mut item, &mut diagnostics);
+    let seen = access::see(&args.streams, &mut item, blocks, &mut diagnostics);
     let plan = analyse(&seen.model);
     check_after(&seen, &plan, &mut diagnostics);
     if !diagnostics.is_empty() {
