@@ -11,6 +11,7 @@ mod arrows;
 pub mod capture;
 pub mod cores;
 mod error;
+pub mod gantt;
 pub mod kernel_details;
 mod lanes;
 mod marks;

@@ -89,7 +89,7 @@ fn awkward() -> (Capture, trace::Options) {
         mark(MarkKind::Barrier, "Cast", 0, 10),
         mark(MarkKind::Barrier, "zero", 5, 0),
     ];
-    (Capture::of_run(&records, &syncs), trace::Options { marks, cores: None })
+    (Capture::from_records(&records, &syncs), trace::Options { marks, cores: None })
 }
 
 /// A trace as its readers meet it.
@@ -103,7 +103,7 @@ impl Trace {
         let mut text = Vec::new();
         trace::write(&mut text, capture, options).expect("a vector takes everything");
         let text = String::from_utf8(text).expect("JSON is UTF-8");
-        let whole: Value = serde_json::from_str(&text).expect("the trace is JSON");
+        let whole: Value = serde_json::from_str(&exact(&text)).expect("the trace is JSON");
         let events = whole["traceEvents"].as_array().expect("it has events").clone();
         Trace { text, events }
     }
@@ -118,8 +118,22 @@ impl Trace {
     }
 }
 
+/// The text with its times as texts, so that they are seen digit by digit.
+fn exact(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((at, key)) = ["\"ts\":", "\"dur\":"].iter().filter_map(|key| Some((rest.find(key)?, *key))).min() {
+        let number = at + key.len();
+        let end = number + rest[number..].find([',', '}']).expect("an end");
+        assert!(rest[number..].starts_with(|char: char| char.is_ascii_digit()), "not a number: {}", &rest[at..end]);
+        out.push_str(&format!("{}\"{}\"", &rest[..number], &rest[number..end]));
+        rest = &rest[end..];
+    }
+    out + rest
+}
+
 fn ns(value: &Value) -> u64 {
-    let text = value.to_string();
+    let text = value.as_str().expect("a time");
     let (micros, nanos) = text.split_once('.').expect("three decimals");
     assert_eq!(nanos.len(), 3, "three decimals, not {text}");
     micros.parse::<u64>().expect("digits") * 1_000 + nanos.parse::<u64>().expect("digits")
@@ -344,7 +358,7 @@ fn a_rule_that_is_broken_is_noticed() {
 
 #[test]
 fn a_chip_with_few_cores_caps_what_an_operator_counts_for() {
-    let capture = Capture::of_run(&[op("big", Core::AiCore, Some(1), 0, 5)], &[]);
+    let capture = Capture::from_records(&[op("big", Core::AiCore, Some(1), 0, 5)], &[]);
     let sums = cores::core_sums(&capture, Some((8, 16)));
     assert_eq!(sums.iter().map(|sum| (sum.cube, sum.vector)).collect::<Vec<_>>(), [(8, 0), (0, 0)]);
 }
@@ -371,6 +385,6 @@ proptest! {
             let again = record && event.is_some_and(|event| !recorded.insert(event));
             (!again).then(|| sync(kind, stream, start, if record { 0 } else { duration }, event))
         }).collect();
-        keeps_every_rule(&Capture::of_run(&ops, &syncs), &trace::Options::default());
+        keeps_every_rule(&Capture::from_records(&ops, &syncs), &trace::Options::default());
     }
 }
