@@ -71,6 +71,17 @@ impl Error {
         }
     }
 
+    /// The file or folder that it is about.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Error::Write(_) => None,
+            Error::Read { path, .. }
+            | Error::Format { path, .. }
+            | Error::NoData { path, .. }
+            | Error::Unsuitable { path, .. } => Some(path),
+        }
+    }
+
     pub(crate) fn read(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
         let path = path.to_path_buf();
         move |error| Error::Read { path, error }

@@ -4,11 +4,20 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::path::Path;
 
-use crate::capture::{Capture, Dropped, Note, NoteKind, Row, Source, Strings, Symbol};
-use crate::{Result, Sync};
+use crate::capture::{Capture, Dropped, Note, NoteKind, Row, Source, StepTime, Strings, Symbol};
+use crate::{Error, Result, Sync};
 
 /// Starts this far before all others are no times of the same clock.
 const HOUR_NS: u64 = 3_600_000_000_000;
+
+/// How much of a capture there was at some time.
+pub(crate) struct Mark {
+    pub(crate) sources: usize,
+    pub(crate) rows: usize,
+    syncs: usize,
+    dropped: usize,
+    notes: usize,
+}
 
 /// A capture in the making.
 pub(crate) struct Builder {
@@ -101,6 +110,48 @@ impl Builder {
         self.capture.notes.push(Note { source, line, kind });
     }
 
+    /// Takes what the profiler says of a step.
+    pub(crate) fn step_time(&mut self, step: StepTime) {
+        self.capture.step_times.push(step);
+    }
+
+    /// Lists a whole file that could not be read.
+    pub(crate) fn drop_file(&mut self, error: &Error) {
+        let path = error.path().unwrap_or(Path::new(""));
+        self.source(path, "left out");
+        self.drop_row(0, error.to_string());
+    }
+
+    /// Takes back what was taken over from a file that turns out not to be readable.
+    pub(crate) fn undo(&mut self, mark: &Mark) {
+        self.capture.sources.truncate(mark.sources);
+        self.capture.rows.truncate(mark.rows);
+        self.capture.syncs.truncate(mark.syncs);
+        self.capture.dropped.truncate(mark.dropped);
+        self.capture.notes.truncate(mark.notes);
+    }
+
+    /// How much there is so far.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark {
+            sources: self.capture.sources.len(),
+            rows: self.capture.rows.len(),
+            syncs: self.capture.syncs.len(),
+            dropped: self.capture.dropped.len(),
+            notes: self.capture.notes.len(),
+        }
+    }
+
+    /// All files so far.
+    pub(crate) fn sources(&self) -> &[Source] {
+        &self.capture.sources
+    }
+
+    /// All operators so far.
+    pub(crate) fn rows(&self) -> &[Row] {
+        &self.capture.rows
+    }
+
     /// Renames the kind of the file that is being read.
     pub(crate) fn call_source(&mut self, format: &'static str) {
         if let Some(source) = self.current() {
@@ -113,20 +164,21 @@ impl Builder {
         self.capture.sources.last().is_none_or(|source| source.rows == 0)
     }
 
-    /// Lets what was taken over from the file that is being read be changed; rows for which `row` is false are passed
-    /// over after all.
-    pub(crate) fn settle(&mut self, mut row: impl FnMut(&mut Row) -> bool, mut sync: impl FnMut(&mut Sync)) {
-        let index = self.source_index();
-        let before = self.capture.rows.len();
-        self.capture.rows.retain_mut(|known| known.source != index || row(known));
-        let gone = (before - self.capture.rows.len()) as u64;
-        let syncs = self.current().map_or(0, |source| source.syncs) as usize;
-        let first = self.capture.syncs.len() - syncs;
-        self.capture.syncs[first..].iter_mut().for_each(&mut sync);
-        if let Some(source) = self.current() {
-            source.rows -= gone;
-            source.skipped += gone;
+    /// Lets what was taken over since `mark` be changed; rows for which `row` is false are passed over after all.
+    pub(crate) fn settle(&mut self, mark: &Mark, mut row: impl FnMut(&mut Row) -> bool, sync: impl FnMut(&mut Sync)) {
+        let Capture { rows, syncs, sources, .. } = &mut self.capture;
+        let mut kept = mark.rows;
+        for at in mark.rows..rows.len() {
+            if row(&mut rows[at]) {
+                rows.swap(kept, at);
+                kept += 1;
+            } else if let Some(source) = sources.get_mut(rows[at].source as usize) {
+                source.rows -= 1;
+                source.skipped += 1;
+            }
         }
+        rows.truncate(kept);
+        syncs[mark.syncs..].iter_mut().for_each(sync);
     }
 
     /// The capture, in order.

@@ -97,7 +97,11 @@ impl Columns {
         let missing: Vec<_> = needed.iter().filter(|(field, _)| !self.has(*field)).map(|(_, title)| *title).collect();
         if !missing.is_empty() {
             let what = if missing.len() == needed.len() { "no profile of operators" } else { "an incomplete header" };
-            return Err(Error::format(path, format!("{what}: line 1 has no column {}", missing.join(", "))));
+            let why = format!("{what}: line 1 has no column {}", missing.join(", "));
+            return Err(Error::format(
+                path,
+                why + "; give a kernel_details.csv, op_summary*.csv, a trace, or their folder",
+            ));
         }
         if !self.has(Field::Stream) {
             return Err(Error::unsuitable(

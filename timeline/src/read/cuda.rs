@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::builder::Mark;
 use super::events::Event;
 use super::number::{whole, whole_u32};
 use super::trace::{Trace, Why, text};
@@ -119,13 +120,14 @@ fn step(trace: &mut Trace<'_>, event: &Event<'_>) -> Result<(), Why> {
 }
 
 /// Gives each row the step that it starts in.
-pub(crate) fn assign_steps(trace: &mut Trace<'_>) {
+pub(crate) fn assign_steps(trace: &mut Trace<'_>, mark: &Mark) {
     let steps = &mut trace.steps;
     steps.sort_unstable();
     if steps.is_empty() {
         return;
     }
     trace.to.settle(
+        mark,
         |row| {
             let after = steps.partition_point(|(start, _, _)| *start <= row.start_ns);
             let step = after.checked_sub(1).map(|index| steps[index]);

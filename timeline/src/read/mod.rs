@@ -7,24 +7,25 @@ mod builder;
 mod columns;
 mod cuda;
 mod events;
+mod folder;
+mod join;
 mod kind;
 mod number;
 mod operators;
 mod progress;
 mod records;
+mod step_trace;
 mod table;
 mod task_args;
 mod trace;
 
-use std::fs::File;
-use std::io::{Read, Seek};
 use std::path::Path;
 
 pub use progress::Progress;
 
 use crate::{Capture, Error, Result};
 use builder::Builder;
-use progress::Counted;
+use progress::{Counted, Meter};
 
 /// Bytes that tell what a file is.
 const SNIFF: u64 = 4096;
@@ -60,22 +61,26 @@ pub struct Options<'a> {
 pub fn read(path: impl AsRef<Path>, options: &Options<'_>) -> Result<Capture> {
     let path = path.as_ref();
     let mut builder = Builder::new();
-    file(path, options, &mut builder)?;
+    let data = std::fs::metadata(path).map_err(Error::read(path))?;
+    if data.is_dir() {
+        folder::read(path, options, &mut builder)?;
+    } else {
+        file(path, &mut builder, &Meter::new(data.len(), options.progress))?;
+    }
     let capture = builder.finish();
     check(&capture, path)?;
     Ok(capture)
 }
 
 /// Reads one file, whatever it is.
-fn file(path: &Path, options: &Options<'_>, to: &mut Builder) -> Result<()> {
-    let mut file = File::open(path).map_err(Error::read(path))?;
-    let total = file.metadata().map_err(Error::read(path))?.len();
-    let kind = Kind::of(&mut file, path)?;
-    let from = Counted::new(file, total, options.progress);
-    match kind {
+fn file(path: &Path, to: &mut Builder, meter: &Meter<'_>) -> Result<()> {
+    let mut from = meter.open(path)?;
+    let mark = to.mark();
+    let result = match Kind::of(&mut from, path)? {
         Kind::Json => trace::read(from, path, to),
         Kind::Csv => operators::read(from, path, to),
-    }
+    };
+    result.inspect_err(|_| to.undo(&mark))
 }
 
 /// What a file is.
@@ -87,10 +92,8 @@ enum Kind {
 
 impl Kind {
     /// By the first bytes of a file, which is left at its start.
-    fn of(file: &mut File, path: &Path) -> Result<Kind> {
-        let mut first = Vec::new();
-        file.take(SNIFF).read_to_end(&mut first).map_err(Error::read(path))?;
-        file.rewind().map_err(Error::read(path))?;
+    fn of(file: &mut Counted<'_>, path: &Path) -> Result<Kind> {
+        let first = file.peek(SNIFF).map_err(Error::read(path))?;
         let text = first.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&first);
         match text.trim_ascii_start() {
             [b'[' | b'{', ..] => Ok(Kind::Json),
@@ -114,7 +117,7 @@ fn check(capture: &Capture, path: &Path) -> Result<()> {
         return Err(Error::no_data(path, why));
     }
     if capture.rows.iter().all(|row| row.stream.is_none()) {
-        let why = "no row has a Stream ID, as at level 0; collect at level 1 or above to see streams";
+        let why = "no row has a stream: collectives alone, or collected at level 0; collect at level 1 or above to see streams";
         return Err(Error::unsuitable(path, why));
     }
     Ok(())

@@ -1,6 +1,11 @@
-//! How far reading is: a reader in, the same reader out, which tells somebody now and then.
+//! How far reading is: opens files, and tells somebody now and then.
 
-use std::io::{self, Read};
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use crate::{Error, Result};
 
 /// How far reading is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,30 +19,56 @@ pub struct Progress {
 /// Bytes between two calls.
 const STEP: u64 = 1 << 20;
 
-/// A reader that counts.
-pub(crate) struct Counted<'a, R> {
-    from: R,
-    progress: Progress,
-    told: u64,
+/// Counts what is read of all files.
+pub(crate) struct Meter<'a> {
+    done: Cell<u64>,
+    told: Cell<u64>,
+    total: u64,
     tell: Option<&'a dyn Fn(Progress)>,
 }
 
-impl<'a, R> Counted<'a, R> {
-    pub(crate) fn new(from: R, total: u64, tell: Option<&'a dyn Fn(Progress)>) -> Counted<'a, R> {
-        Counted { from, progress: Progress { done: 0, total }, told: 0, tell }
+impl<'a> Meter<'a> {
+    /// For files of `total` bytes.
+    pub(crate) fn new(total: u64, tell: Option<&'a dyn Fn(Progress)>) -> Meter<'a> {
+        Meter { done: Cell::new(0), told: Cell::new(0), total, tell }
+    }
+
+    /// A file, which counts as it is read.
+    pub(crate) fn open(&self, path: &Path) -> Result<Counted<'_>> {
+        Ok(Counted { file: File::open(path).map_err(Error::read(path))?, meter: self })
+    }
+
+    fn add(&self, bytes: u64) {
+        self.done.set(self.done.get() + bytes);
+        if let Some(tell) = self.tell
+            && (bytes == 0 || self.done.get() - self.told.get() >= STEP)
+        {
+            self.told.set(self.done.get());
+            tell(Progress { done: self.done.get().min(self.total), total: self.total });
+        }
     }
 }
 
-impl<R: Read> Read for Counted<'_, R> {
+/// A file that is read.
+pub(crate) struct Counted<'m> {
+    file: File,
+    meter: &'m Meter<'m>,
+}
+
+impl Counted<'_> {
+    /// The first bytes; they are read again after this.
+    pub(crate) fn peek(&mut self, bytes: u64) -> io::Result<Vec<u8>> {
+        let mut first = Vec::new();
+        (&mut self.file).take(bytes).read_to_end(&mut first)?;
+        self.file.seek(SeekFrom::Start(0))?;
+        Ok(first)
+    }
+}
+
+impl Read for Counted<'_> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        let read = self.from.read(to)?;
-        self.progress.done += read as u64;
-        if let Some(tell) = self.tell
-            && (read == 0 || self.progress.done - self.told >= STEP)
-        {
-            self.told = self.progress.done;
-            tell(self.progress);
-        }
+        let read = self.file.read(to)?;
+        self.meter.add(read as u64);
         Ok(read)
     }
 }

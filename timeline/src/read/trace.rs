@@ -16,7 +16,7 @@ use memchr::memmem::Finder;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::builder::Builder;
+use super::builder::{Builder, Mark};
 use super::cuda;
 use super::events::{Event, Events, Next, Stop};
 use super::kind::Task;
@@ -27,6 +27,7 @@ use crate::{Core, Error, Origin, Result, Sync};
 
 /// Reads a trace into `to`.
 pub(crate) fn read(from: impl Read, path: &Path, to: &mut Builder) -> Result<()> {
+    let mark = to.mark();
     to.source(path, "trace_view.json");
     let mut trace = Trace::new(to);
     let is_trace = Events::new(from).each(|next| trace.take(next)).map_err(|stop| match stop {
@@ -36,7 +37,7 @@ pub(crate) fn read(from: impl Read, path: &Path, to: &mut Builder) -> Result<()>
     if !is_trace {
         return Err(Error::format(path, "JSON, but no trace: neither an array nor a key `traceEvents`"));
     }
-    trace.finish(path)
+    trace.finish(path, &mark)
 }
 
 /// Why an event cannot be taken over.
@@ -323,7 +324,7 @@ impl<'b> Trace<'b> {
         }
     }
 
-    fn finish(mut self, path: &Path) -> Result<()> {
+    fn finish(mut self, path: &Path, mark: &Mark) -> Result<()> {
         for slice in std::mem::take(&mut self.pending) {
             let lane = self.lanes.get(&slice.thread).copied().unwrap_or(Lane::Other);
             if let Err(why) = self.resolve(&slice, lane) {
@@ -333,9 +334,9 @@ impl<'b> Trace<'b> {
         if self.gpu {
             self.to.call_source("Chrome trace of a GPU");
         } else {
-            self.settle();
+            self.settle(mark);
         }
-        cuda::assign_steps(&mut self);
+        cuda::assign_steps(&mut self, mark);
         if self.to.is_empty_source() {
             let why = match self.events - self.metadata {
                 0 => "only metadata: streams are declared, but no slice is on them".to_string(),
@@ -347,11 +348,12 @@ impl<'b> Trace<'b> {
     }
 
     /// What is known only now: the devices, and which tasks are inside of collectives.
-    fn settle(&mut self) {
+    fn settle(&mut self, mark: &Mark) {
         let devices = devices(&self.processes);
         let device = |place: u32| devices.get(place as usize).or(devices.first()).copied().unwrap_or(0);
         let inner = &self.inner;
         self.to.settle(
+            mark,
             |row| {
                 row.device = device(row.device);
                 let is_inner = row.stream.is_some_and(|stream| inner.contains(&(row.start_ns, stream)));
