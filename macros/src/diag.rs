@@ -70,3 +70,9 @@ impl From<syn::Error> for Diagnostics {
 pub(crate) fn both(first: Span, second: Span, fact: impl Display) -> [syn::Error; 2] {
     [syn::Error::new(first, format!("{fact} (1/2)")), syn::Error::new(second, format!("{fact} (2/2)"))]
 }
+
+/// Both errors in one.
+pub(crate) fn combined(mut all: syn::Error, next: syn::Error) -> syn::Error {
+    all.combine(next);
+    all
+}

@@ -21,6 +21,7 @@ mod analyse;
 mod args;
 mod blocks;
 mod check;
+mod cores;
 mod diag;
 mod emit;
 mod fallback;
@@ -28,11 +29,13 @@ mod first;
 mod header;
 mod model;
 mod normalise;
+mod overlap;
 mod parse;
 mod plan;
 mod resolve;
 #[cfg(test)]
 mod testing;
+mod warn;
 mod wrapper;
 
 use proc_macro2::TokenStream;

@@ -78,7 +78,10 @@ fn is_a_function(input: ParseStream<'_>) -> syn::Result<()> {
     match signature.last() {
         Some(TokenTree::Punct(end)) if end.as_char() == ';' => {
             let signature: TokenStream = signature.into_iter().collect();
-            Err(syn::Error::new_spanned(signature, "`#[multicore]` needs a function body"))
+            Err(syn::Error::new_spanned(
+                signature,
+                "`#[multicore]` needs a function body; put it on the implementations",
+            ))
         }
         _ => Ok(()),
     }

@@ -7,7 +7,7 @@ use syn::{Attribute, Block, Expr, ExprBlock, ExprMacro, Local, Stmt, Token};
 
 use super::place::bare;
 use super::value::has_block;
-use super::{Dest, Statement, Walk};
+use super::{Dest, Nested, Statement, Walk};
 use crate::emit::text;
 use crate::emit::writer::own;
 use crate::first;
@@ -162,7 +162,8 @@ impl Walk<'_, '_> {
         // Only what lies before the block in this statement can be recorded outside of it in time.
         let mut head = self.point(block.span);
         let (stream, is_main, unknown) = self.stream_of(&block.stream);
-        let outer = std::mem::replace(&mut self.on, stream);
+        self.seen.nesting.push(Nested { stream, outer: self.within });
+        let outer = (std::mem::replace(&mut self.on, stream), self.within.replace(index));
         if let Some(output) = &mut self.output {
             head.push(output.enter(index, &block, is_main));
         }
@@ -178,7 +179,7 @@ impl Walk<'_, '_> {
         if unknown {
             self.model.end_unknown(stream);
         }
-        self.on = outer;
+        (self.on, self.within) = outer;
         self.launches += 1;
         self.statement.launched = true;
         if let Some(output) = &mut self.output {
@@ -210,8 +211,10 @@ impl Walk<'_, '_> {
                 } else {
                     effects.extend(accesses);
                 }
-                let waits = self.output.as_mut().map(|output| output.expects(node)).unwrap_or_default();
-                head.extend(waits.into_iter().map(|wait| quote!(#wait;)));
+                let Some(output) = &mut self.output else { continue };
+                head.extend(output.expects(node).into_iter().map(|wait| quote!(#wait;)));
+                // To rustc the variable is used now, whatever has become of it.
+                head.push(quote!(let _ = #place;));
             }
         }
         effects

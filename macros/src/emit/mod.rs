@@ -20,18 +20,21 @@ use crate::analyse::analyse;
 use crate::diag::Diagnostics;
 use crate::parse::Function;
 use crate::plan::Plan;
+use crate::warn;
 use writer::{Writer, own};
 
 /// Expands a function.
 pub(crate) fn expand(function: Function) -> Result<TokenStream, Diagnostics> {
     let Function { args, mut item, blocks } = function;
     let mut diagnostics = Diagnostics::default();
-    let seen = access::see(&args.streams, &mut item, blocks, &mut diagnostics);
+    let mut seen = access::see(&args.streams, &mut item, blocks, &mut diagnostics);
     let plan = analyse(&seen.model);
     check_after(&seen, &plan, &mut diagnostics);
     if !diagnostics.is_empty() {
         return Err(diagnostics);
     }
+    let warnings = warn::find(&args, &item, &seen, &plan);
+    warn::put(warnings, &mut seen, &mut item);
 
     let mut writer = Writer::new(&plan);
     let seen = access::write(&args.streams, &mut item, seen, &mut writer);
