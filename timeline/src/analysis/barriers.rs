@@ -6,8 +6,9 @@
 //!
 //! Without waits in the profile a barrier is *inferred*, for a side that ran before its dominator: of the main operators
 //! between the end of the side and the start of the dominator, the first that reads a shape which the side wrote, or
-//! else, the first of a cheap type. Operators of cheap types that read what a barrier wrote belong to it. An operator
-//! counts as evidence stronger if the main stream stood still before it. That is a guess, and says so.
+//! else the first of a cheap type that began because the side ended: it is the very first, or the main stream stood
+//! still before it. Cheap operators behind it that read what the side or a barrier wrote belong to it. That is a guess,
+//! and says so.
 
 use std::collections::HashMap;
 
@@ -126,7 +127,7 @@ impl Analysis<'_> {
         let streams: Vec<u32> = sides.side_ids.iter().chain(&sides.main_ids).copied().collect();
         let mut shown = self.shown(|sync| streams.contains(&sync.stream_id));
         for (layer, part) in layers.layers.iter().zip(parts) {
-            if layer.figures.published_verdict == Verdict::True {
+            if !matches!(layer.verdict, Verdict::Serial | Verdict::Partial) {
                 continue;
             }
             let hull = layer.figures.side_window_ns.hull(&layer.figures.main_window_ns);
@@ -261,8 +262,10 @@ impl Analysis<'_> {
             // The last writer of a shape is the likeliest.
             writes.iter().rev().find(|(_, outputs)| outputs.iter().any(|output| inputs.contains(output))).map(|w| w.0)
         };
-        let first = between.iter().position(|&index| reads(index).is_some());
-        let first = first.or_else(|| between.iter().position(|&index| self.is_cheap(index)));
+        // Without shapes that match, only an operator that plainly began because the side ended.
+        let held = |at: usize| at == 0 || self.idle_before(between[at], sides) >= WAITED_FLOOR_NS;
+        let first = (between.iter().position(|&index| reads(index).is_some()))
+            .or_else(|| (0..between.len()).find(|&at| self.is_cheap(between[at]) && held(at)));
         let Some(first) = first else { return Vec::new() };
         let mut barriers: Vec<(u32, Option<u32>)> = vec![(between[first], reads(between[first]))];
         for &index in &between[first + 1..] {
@@ -277,9 +280,7 @@ impl Analysis<'_> {
 
     fn inferred_barrier(&self, index: u32, source: Option<u32>, sides: &Sides, part: &Part) -> Barrier {
         let op = self.op(index);
-        let at = sides.main.partition_point(|&other| self.window(other).start_ns < op.start_ns);
-        let idle =
-            at.checked_sub(1).map_or(0, |before| op.start_ns.saturating_sub(self.window(sides.main[before]).end_ns));
+        let idle = self.idle_before(index, sides);
         let last = part.side.last().map(|&last| self.op(last));
         let dominator = part.dominators.first().map(|&dominator| self.op(dominator));
         let mut because = Vec::new();
@@ -318,6 +319,13 @@ impl Analysis<'_> {
             advice,
             layer: None,
         }
+    }
+
+    /// How long the main stream stood still before one of its operators, in ns.
+    fn idle_before(&self, index: u32, sides: &Sides) -> u64 {
+        let start_ns = self.window(index).start_ns;
+        let at = sides.main.partition_point(|&other| self.window(other).start_ns < start_ns);
+        at.checked_sub(1).map_or(0, |before| start_ns.saturating_sub(self.window(sides.main[before]).end_ns))
     }
 
     fn is_cheap(&self, index: u32) -> bool {

@@ -7,6 +7,7 @@
 //! | split never happened | no side stream computes |
 //! | same stream | side and main are one logical stream |
 //! | profiler serialises | counters were read, and no two computing streams ever overlap |
+//! | misaligned | partial: the side begins before the dominator, or ends after it |
 //! | full chip | the second began when the first ended, and their blocks together exceed the cores |
 //! | late join | the side began when the dominator ended, and a wait on the side stream was not seen |
 //! | host-bound launches | nothing ran for more than [`FREE_SHARE`] of the wall |
@@ -42,6 +43,8 @@ pub enum Cause {
     SameStream,
     /// The side waited for cores.
     StarvedOfCores,
+    /// Only a part of the side lies beside the dominator.
+    Misaligned,
     /// The chip was full: the second operator could not start.
     FullChip,
     /// The side starts only when the dominator is done: its wait, or its launch, stands too late.
@@ -107,9 +110,6 @@ impl Analysis<'_> {
         }
         if matches!(verdict, Verdict::Serial | Verdict::Partial) {
             let followed = self.followed(parts, layers);
-            if let Some(text) = self.serialised_by_profiler() {
-                found(Cause::ProfilerSerialises, 0, text, RECAPTURE);
-            }
             if let Some(example) = &followed.example {
                 let text = format!(
                     "in {} layers the second began when the first gave its cores back: {example}",
@@ -132,8 +132,14 @@ impl Analysis<'_> {
                 );
                 found(Cause::ImplicitSync, followed.fit, text, QUEUE);
             }
+            if layers.partial > 0 {
+                found(Cause::Misaligned, layers.partial, misaligned(layers), ALIGN);
+            }
             if let Some(text) = self.host_bound(followed.idle) {
                 found(Cause::HostBound, followed.idle, text, GRAPH);
+            }
+            if let Some(text) = self.serialised_by_profiler() {
+                found(Cause::ProfilerSerialises, 0, text, RECAPTURE);
             }
         }
         if let Some(text) = self.many_ids(sides) {
@@ -253,9 +259,12 @@ impl Analysis<'_> {
         let free_ns = wall.len_ns().saturating_sub(taken.within_ns(wall));
         let free = share(free_ns, wall.len_ns());
         (free > FREE_SHARE).then(|| {
+            let late = match idle_layers {
+                0 => String::new(),
+                layers => format!("; in {layers} layers the second came long after the first"),
+            };
             format!(
-                "nothing ran and no stream waited for {} us, {:.1} % of the wall; in {idle_layers} layers the second came \
-                 long after the first: the host launches too slowly",
+                "nothing ran and no stream waited for {} us, {:.1} % of the wall: the host launches too slowly{late}",
                 micros(free_ns),
                 free * 100.0
             )
@@ -309,6 +318,18 @@ impl Analysis<'_> {
     }
 }
 
+fn misaligned(layers: &Layers) -> String {
+    let partial = || layers.layers.iter().filter(|layer| layer.verdict == Verdict::Partial);
+    format!(
+        "in {} layers only a part of the side lies beside the dominator: it begins {} us before it and ends {} us after it, \
+         in the middle",
+        layers.partial,
+        micros(median(partial().map(|layer| layer.figures.exposed_head_ns))),
+        micros(median(partial().map(|layer| layer.figures.exposed_tail_ns))),
+    )
+}
+
+const ALIGN: &str = "move the start of the side to that of the dominator, or hide it behind several operators";
 const SPLIT: &str = "move operators to a second stream, and see that the option that does so finds any to move";
 const GROUPED: &str = "check a side stream against this one as a whole";
 const LIMIT: &str = "limit the cores of the dominator or of the side so that both fit, or pair the side with an operator \

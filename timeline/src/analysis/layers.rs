@@ -6,7 +6,8 @@
 //!    and it begins at the place in the period that has the longest median gap before it. Otherwise each operator is a
 //!    block of its own.
 //! 2. A block belongs to the dominator that it overlaps most, or else to the nearest one.
-//! 3. All blocks of one dominator are one layer.
+//! 3. All blocks of one dominator are one layer. If there are several dominators and this one stands in a hole of its
+//!    layer, what ran before it and what ran after it are two, or the hole would count as overlap.
 //!
 //! With a single dominator that makes all of the side one layer: exactly the published check.
 
@@ -87,8 +88,22 @@ impl Analysis<'_> {
                 layers.entry(at).or_default().extend(block);
             }
         }
-        let part = |(at, side): (usize, Vec<u32>)| Part { side, dominators: dominators[at].clone() };
-        (layers.into_iter().map(part).collect(), period)
+        let mut parts = Vec::with_capacity(layers.len());
+        for (at, side) in layers {
+            let middle = if windows.len() > 1 { self.hole(&side, windows[at]) } else { None };
+            let (before, after) = side.split_at(middle.unwrap_or(0));
+            for side in [before, after].into_iter().filter(|side| !side.is_empty()) {
+                parts.push(Part { side: side.to_vec(), dominators: dominators[at].clone() });
+            }
+        }
+        (parts, period)
+    }
+
+    /// Where in a side, which is by start, there is a hole around all of `window`.
+    fn hole(&self, side: &[u32], window: Window) -> Option<usize> {
+        let overlaps = |&index: &u32| self.window(index).overlap_ns(&window) > 0;
+        let middle = side.partition_point(|&index| self.window(index).start_ns < window.start_ns);
+        (middle > 0 && middle < side.len() && !side.iter().any(overlaps)).then_some(middle)
     }
 
     /// The smallest window around some rows; empty for none.
@@ -156,7 +171,7 @@ fn belongs(block: Window, windows: &[Window]) -> Option<usize> {
 }
 
 /// The layers told in one line.
-pub(super) fn sum_up(layers: Vec<Layer>, dominators: usize, period: Option<usize>) -> Layers {
+pub(super) fn sum_up(layers: Vec<Layer>, without_side: usize, period: Option<usize>) -> Layers {
     let count = |verdict: Verdict| layers.iter().filter(|layer| layer.verdict == verdict).count();
     let mut order: Vec<usize> = (0..layers.len()).collect();
     order.sort_by(|&a, &b| {
@@ -184,7 +199,7 @@ pub(super) fn sum_up(layers: Vec<Layer>, dominators: usize, period: Option<usize
         median,
         worst: order.first().copied(),
         outliers: (0..layers.len()).filter(|&at| Some(layers[at].verdict) != most).collect(),
-        without_side: dominators - layers.len(),
+        without_side,
         period,
         layers,
     }

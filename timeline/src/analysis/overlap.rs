@@ -6,8 +6,8 @@
 //! window is their union.
 //!
 //! What that misses has its own fields. `min()` saturates when the side outlasts the dominator: `hidden_share`, `cover`
-//! and `exposed_tail_ns` do not. Windows have holes: `busy_overlap_ns` is the time in which both really ran. An operator
-//! can hold its stream while it waits for cores: `core_busy_share`, `held_ns`, and the verdict *starved*.
+//! and `exposed_tail_ns` do not. Windows have holes: `busy_overlap_ns` is the time in which both really ran, and if that
+//! is at most [`SERIAL`] of the shorter one, the verdict is serial whatever the windows say. An operator can hold its stream while it waits for cores: `core_busy_share`, `held_ns`, and the verdict *starved*.
 //!
 //! A run repeats itself, so there is one check a layer. The figures at the top are those of the layer in the middle among
 //! the layers with the overall verdict; [`Layers`] has all. The overall verdict is *starved* if at least
@@ -122,11 +122,22 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// The published verdict, or *starved* if the side overlapped and was held up for cores at least
-    /// [`STARVED_SHARE`] of the time it was busy.
+    /// `busy_overlap_ns` over the shorter of what the side and the dominators were busy, 0 to 1.
+    pub fn busy_pct(&self) -> f64 {
+        share(self.busy_overlap_ns, self.side_busy_ns.min(self.main_ns))
+    }
+
+    /// The published verdict with what it misses: *serial* if the dominator stands in a hole of the side window, so that
+    /// they never ran at once; *starved* if the side overlapped and was held up for cores at least [`STARVED_SHARE`] of
+    /// the time it was busy.
     pub fn verdict(&self) -> Verdict {
-        let starved = share(self.held_ns, self.side_busy_ns) >= STARVED_SHARE;
-        if starved && self.published_verdict != Verdict::Serial { Verdict::Starved } else { self.published_verdict }
+        if Verdict::published(self.busy_pct()) == Verdict::Serial {
+            Verdict::Serial
+        } else if self.published_verdict != Verdict::Serial && share(self.held_ns, self.side_busy_ns) >= STARVED_SHARE {
+            Verdict::Starved
+        } else {
+            self.published_verdict
+        }
     }
 }
 
@@ -193,11 +204,13 @@ pub struct Overlap {
 }
 
 impl Overlap {
-    /// The number that a gate compares: `overlap_pct`, and 0 if nothing could overlap or the side was starved.
+    /// The number that a gate compares: `overlap_pct`, the smaller busy share if the verdict is serial, and 0 if nothing
+    /// could overlap or the side was starved.
     pub fn gate(&self) -> f64 {
         match self.verdict {
             Verdict::Starved | Verdict::NoSide | Verdict::SameStream => 0.0,
-            Verdict::True | Verdict::Partial | Verdict::Serial => self.figures.overlap_pct,
+            Verdict::Serial => self.figures.overlap_pct.min(self.figures.busy_pct()),
+            Verdict::True | Verdict::Partial => self.figures.overlap_pct,
         }
     }
 }
@@ -236,7 +249,9 @@ impl Analysis<'_> {
             .collect();
         starved.sort_by(|a, b| b.held_ns.cmp(&a.held_ns).then(a.op.start_ns.cmp(&b.op.start_ns)));
 
-        let layers = sum_up(layers, dominators.len(), period);
+        let mut used: Vec<u32> = parts.iter().map(|part| part.dominators[0]).collect();
+        used.dedup();
+        let layers = sum_up(layers, dominators.len() - used.len(), period);
         let (verdict, middle) = self.overall(&layers, &sides);
         let figures = middle.map(|at| layers.layers[at].figures.clone()).unwrap_or_default();
         let barriers = self.barriers_of(&sides, &parts, &layers, verdict);
@@ -325,10 +340,16 @@ impl Analysis<'_> {
         Ok((self.options.dominators.clone(), sets.into_iter().map(|(_, rows)| rows).collect()))
     }
 
-    /// The main operators whose type and shapes have the largest sum of durations while the side is about.
+    /// The main operators whose type and shapes have the largest sum of durations while the side is about: from the
+    /// length of its window before it to the same time behind it, so that a dominator that comes too late is in.
     fn longest(&self, sides: &Sides) -> Option<(Symbol, Vec<u32>)> {
+        let about = self.hull(&sides.side);
+        let length = about.len_ns();
+        let about = Window::new(about.start_ns.saturating_sub(length), about.end_ns.saturating_add(length));
+        let near: Vec<u32> =
+            sides.main.iter().copied().filter(|&index| self.window(index).overlap_ns(&about) > 0).collect();
         let mut totals: HashMap<(Symbol, Symbol), (u64, Vec<u32>)> = HashMap::new();
-        for &index in &sides.main {
+        for &index in if near.is_empty() { &sides.main } else { &near } {
             let row = self.row(index);
             let total = totals.entry((row.op_type, row.input_shapes)).or_default();
             total.0 += row.duration_ns;
@@ -385,7 +406,7 @@ impl Analysis<'_> {
         let verdict = if layers.starved as f64 >= STARVED_LAYERS * layers.count as f64 {
             Verdict::Starved
         } else {
-            layers.layers[median].figures.published_verdict
+            layers.layers[median].verdict
         };
         let mut alike: Vec<usize> = (0..layers.count).filter(|&at| layers.layers[at].verdict == verdict).collect();
         alike.sort_by(|&a, &b| {
@@ -426,7 +447,7 @@ fn steps(overlap: &Overlap) -> Vec<Step> {
     let barriers = match overlap.barriers.as_slice() {
         [] if figures.published_verdict == Verdict::True => "not needed: the windows overlap".to_owned(),
         [] => "none found; see the causes".to_owned(),
-        found => found.iter().map(|barrier| barrier.op.to_string()).collect::<Vec<_>>().join(", "),
+        found => names(found),
     };
     let findings = [
         ("when did the side run, first start to last end?", format!("{} us", interval(figures.side_window_ns))),
@@ -441,12 +462,28 @@ fn steps(overlap: &Overlap) -> Vec<Step> {
     (1..).zip(findings).map(|(number, (question, finding))| Step { number, question, finding }).collect()
 }
 
+/// The operators that are barriers, each name once.
+fn names(barriers: &[Barrier]) -> String {
+    const SHOWN: usize = 4;
+    let mut names: Vec<String> = Vec::new();
+    for barrier in barriers {
+        let name = barrier.op.to_string();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let more = names.len().saturating_sub(SHOWN);
+    names.truncate(SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", names.join(", "))
+}
+
 fn record(overlap: &Overlap) -> String {
     if overlap.verdict == Verdict::NoSide {
         return format!("no overlap to record: {}", Verdict::NoSide.meaning());
     }
     let figures = &overlap.figures;
-    let barriers = overlap.barriers.iter().map(|barrier| barrier.op.name.clone()).collect::<Vec<_>>();
+    let barriers = names(&overlap.barriers);
     let next = overlap.barriers.first().map(|barrier| barrier.advice.clone());
     let next = next.or_else(|| overlap.causes.first().map(|finding| finding.advice.clone()));
     format!(
@@ -456,7 +493,7 @@ fn record(overlap: &Overlap) -> String {
         micros(figures.overlap_ns),
         figures.overlap_pct * 100.0,
         overlap.verdict.name(),
-        if barriers.is_empty() { "none".to_owned() } else { barriers.join(", ") },
+        if barriers.is_empty() { "none" } else { &barriers },
         next.unwrap_or_else(|| "none".to_owned()),
     )
 }

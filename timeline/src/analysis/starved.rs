@@ -10,7 +10,8 @@
 //! 3. work on another stream covered at least half of the time by which it was longer.
 //!
 //! The reference is the shortest operator with the same type, shapes and blocks. If even that lasted three times its
-//! core time, all of them may be starved, and the reference is the operator's own core time.
+//! core time, all of them may be starved: then the reference is the operator's own core time, and it only counts if the
+//! blocks of the two exceed the chip.
 
 use std::collections::HashMap;
 
@@ -19,7 +20,7 @@ use serde::Serialize;
 use super::clean::{Class, Item};
 use super::intervals::{Spans, Window};
 use super::op::Op;
-use super::thresholds::{CORE_TIME_GROWTH, MAX_CORES, STARVED_FLOOR_NS, STARVED_TIMES};
+use super::thresholds::{CORE_TIME_GROWTH, CORES_SHARE, MAX_CORES, STARVED_FLOOR_NS, STARVED_TIMES};
 use super::{Analysis, Cores};
 use crate::Capture;
 use crate::capture::{Row, Symbol};
@@ -106,15 +107,22 @@ pub(super) fn core_ns(row: &Row) -> Option<u64> {
     row.aicore_ns.max(row.aiv_ns).filter(|&ns| ns > 0)
 }
 
-/// The largest number of blocks of cube and of vector operators that can be cores.
+/// For cube and for vector cores, the largest number of blocks up to [`MAX_CORES`] that at least
+/// [`CORES_SHARE`] of the operators on such cores asked for: who asks for all cores is not alone.
 pub(super) fn guess_cores(capture: &Capture, items: &[Item]) -> Option<Cores> {
-    let mut cores = Cores { cube: 0, vector: 0 };
+    let mut asked = [[0usize; MAX_CORES as usize + 1]; 2];
     for item in items.iter().filter(|item| item.class == Class::Work) {
         let (cube, vector) = blocks(&capture.rows[item.row as usize]);
-        cores.cube = cores.cube.max(if cube <= MAX_CORES { cube } else { 0 });
-        cores.vector = cores.vector.max(if vector <= MAX_CORES { vector } else { 0 });
+        for (counts, blocks) in asked.iter_mut().zip([cube, vector]) {
+            counts[if blocks <= MAX_CORES { blocks as usize } else { 0 }] += 1;
+        }
     }
-    (cores.cube > 0 || cores.vector > 0).then_some(cores)
+    let [cube, vector] = asked.map(|counts| {
+        let all: usize = counts[1..].iter().sum();
+        let common = |&blocks: &usize| counts[blocks] > 0 && counts[blocks] as f64 >= CORES_SHARE * all as f64;
+        (1..counts.len()).rev().find(common).unwrap_or(0) as u32
+    });
+    (cube > 0 || vector > 0).then_some(Cores { cube, vector })
 }
 
 /// Type, shapes and blocks.
@@ -191,6 +199,10 @@ impl Analysis<'_> {
         }
         let (mine, theirs) = (blocks(row), blocks(self.row(beside)));
         let asked = Cores { cube: mine.0 + theirs.0, vector: mine.1 + theirs.1 };
+        let over = self.cores.map(|cores| asked.cube > cores.cube || asked.vector > cores.vector);
+        if reference == Reference::CoreTime && over == Some(false) {
+            return None;
+        }
         Some(Starved {
             op: self.op(index),
             reference,
@@ -200,7 +212,7 @@ impl Analysis<'_> {
             core_ns: core,
             beside: self.op(beside),
             asked,
-            over: self.cores.map(|cores| asked.cube > cores.cube || asked.vector > cores.vector),
+            over,
         })
     }
 
