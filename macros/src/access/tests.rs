@@ -463,3 +463,19 @@ fn conditions_are_evaluated_before_their_arms() {
         ],
     );
 }
+
+#[test]
+fn a_parameter_may_have_been_used_before_it_gets_its_first_value_here() {
+    // Second time round, what `y` lends is read through `x`.
+    let plan = plan_of(
+        "fn f(a: &Stream, b: &Stream, mut x: View, mut y: Tensor) -> Result<()> {
+             loop {
+                 stream!(a, { f(&x)? });
+                 stream!(b, { y.update()? });
+                 x = view(&y)?;
+             }
+         }",
+    );
+    let lines: Vec<&str> = plan.lines().collect();
+    assert!(lines.contains(&"4:b expects mut y of 3:a, 5:main"), "{plan}");
+}

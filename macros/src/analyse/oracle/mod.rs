@@ -2,6 +2,8 @@
 //! the transitive reduction, found by brute force, its records their distinct sources, and each event gets to where it is
 //! waited for.
 //!
+//! Functions as source text, a fifth as many, go through all of the front half and are held to the same truth.
+//!
 //! `MULTICORE_ORACLE_PROGRAMS` sets how many programs are tried (20,000), `MULTICORE_SEED` where they begin (1). A program
 //! that fails is printed as it was made smaller, with its seed:
 //!
@@ -12,15 +14,21 @@
 mod execution;
 mod program;
 mod reduction;
+mod source;
 
 use std::collections::BTreeSet;
 
+use proc_macro2::TokenStream;
 use program::Program;
 use reduction::{Edge, Fault, Graph};
+use source::Source;
 
 use super::analyse;
+use crate::access;
+use crate::diag::Diagnostics;
 use crate::model::PointId;
 use crate::plan::Plan;
+use crate::testing::tokens;
 
 fn setting(name: &str, default: u64) -> u64 {
     match std::env::var(name) {
@@ -42,7 +50,7 @@ fn waits_of(plan: &Plan) -> Result<BTreeSet<Edge>, String> {
     Ok(waits)
 }
 
-fn compared(what: &str, got: &BTreeSet<Edge>, truth: &BTreeSet<Edge>) -> Result<(), String> {
+fn compared(got: &BTreeSet<Edge>, truth: &BTreeSet<Edge>) -> Result<(), String> {
     let list = |edges: BTreeSet<&Edge>| {
         let each = edges.into_iter().map(|(point, node)| format!("node {} for point {}", node.0, point.0));
         each.collect::<Vec<_>>().join(", ")
@@ -52,15 +60,16 @@ fn compared(what: &str, got: &BTreeSet<Edge>, truth: &BTreeSet<Edge>) -> Result<
     if missing.is_empty() && extra.is_empty() {
         return Ok(());
     }
-    Err(format!("{what}: missing [{}], too many [{}]", list(missing), list(extra)))
+    Err(format!("waits: missing [{}], too many [{}]", list(missing), list(extra)))
 }
 
-fn check(program: &Program) -> Result<(), String> {
+/// How many waits a program's plan has, if it is the best.
+fn check(program: &Program) -> Result<usize, String> {
     let model = program.model();
     let plan = analyse(&model);
     let graph = Graph::of(&model);
     let waits = graph.waits();
-    compared("waits planned", &waits_of(&plan)?, &waits)?;
+    compared(&waits_of(&plan)?, &waits)?;
     let sources: BTreeSet<PointId> = waits.iter().map(|(point, _)| *point).collect();
     let records: BTreeSet<PointId> = plan.records.keys().copied().collect();
     if records != sources {
@@ -68,7 +77,7 @@ fn check(program: &Program) -> Result<(), String> {
     }
     match execution::lost_event(&model, &plan) {
         Some((point, node)) => Err(format!("the event of point {} does not get to node {}", point.0, node.0)),
-        None => Ok(()),
+        None => Ok(waits.len()),
     }
 }
 
@@ -77,24 +86,36 @@ fn seed_of(first: u64, number: u64) -> u64 {
     first.wrapping_mul(1 << 32).wrapping_add(number)
 }
 
+/// Tries programs on all processors, by their numbers; gives the number of waits in all of them.
+///
+/// # Panics
+/// With what the first failure of a thread says.
+fn try_all(programs: u64, check: impl Fn(u64) -> Result<usize, String> + Sync) -> usize {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+    let check = &check;
+    std::thread::scope(|scope| {
+        let spawn = |thread| {
+            let numbers = (thread..programs).step_by(threads as usize);
+            scope.spawn(move || numbers.map(check).sum::<Result<usize, String>>())
+        };
+        let threads: Vec<_> = (0..threads).map(spawn).collect();
+        let results = threads.into_iter().map(|thread| thread.join().expect("a check panicked"));
+        results.sum::<Result<usize, String>>().unwrap_or_else(|failure| panic!("{failure}"))
+    })
+}
+
 #[test]
 fn the_plan_of_straight_code_is_the_transitive_reduction() {
     let (programs, first) = (setting("MULTICORE_ORACLE_PROGRAMS", 20_000), setting("MULTICORE_SEED", 1));
-    let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
-    std::thread::scope(|scope| {
-        for thread in 0..threads {
-            scope.spawn(move || {
-                for number in (thread..programs).step_by(threads as usize) {
-                    let program = Program::random(seed_of(first, number));
-                    if let Err(error) = check(&program) {
-                        let smallest = program.shrunk(|smaller| check(smaller).is_err());
-                        let error = check(&smallest).err().unwrap_or(error);
-                        panic!("MULTICORE_SEED={first}, program {number}: {error}\n{smallest}");
-                    }
-                }
-            });
-        }
+    let waits = try_all(programs, |number| {
+        let program = Program::random(seed_of(first, number));
+        check(&program).map_err(|error| {
+            let smallest = program.shrunk(|smaller| check(smaller).is_err());
+            let error = check(&smallest).err().unwrap_or(error);
+            format!("MULTICORE_SEED={first}, program {number}: {error}\n{smallest}")
+        })
     });
+    assert!(waits as u64 > 5 * programs, "{waits} waits in {programs} programs");
 }
 
 #[test]
@@ -125,4 +146,44 @@ fn the_oracle_is_exact_and_minimal_by_definition_and_tells_other_plans() {
         }
     }
     assert!(dropped > 1000 && added > 1000, "{dropped} waits dropped, {added} added");
+}
+
+/// The waits of a function, from the line of a point to the line of a node, by its text and by what the generator meant.
+fn check_source(source: &Source) -> Result<usize, String> {
+    let parsed = crate::parse::parse(TokenStream::new(), tokens(&source.text));
+    let function = parsed.map_err(|errors| format!("{:?}", errors.messages()))?;
+    let (mut item, mut diagnostics) = (function.item, Diagnostics::default());
+    let seen = access::see(&function.args.streams, &mut item, function.blocks, &mut diagnostics);
+    let plan = analyse(&seen.model);
+    let line = |site: &access::Site| site.span.start().line;
+    let waits = waits_of(&plan)?;
+    let got: Vec<(usize, usize)> =
+        waits.iter().map(|(p, n)| (line(&seen.points[p.index()]), line(&seen.nodes[n.index()]))).collect();
+    let truth = Graph::of(&source.model).waits();
+    let wanted: Vec<(usize, usize)> =
+        truth.iter().map(|(p, n)| (source.points[p.index()], source.nodes[n.index()])).collect();
+    let sorted = |mut edges: Vec<(usize, usize)>| {
+        edges.sort_unstable();
+        edges
+    };
+    let (got, wanted) = (sorted(got), sorted(wanted));
+    if got != wanted {
+        return Err(format!("waits (from line, to line) are {got:?}, and ought to be {wanted:?}"));
+    }
+    let sources: BTreeSet<PointId> = truth.iter().map(|(point, _)| *point).collect();
+    let (records, sources) = (plan.records.len(), sources.len());
+    if records != sources { Err(format!("{records} records, and ought to be {sources}")) } else { Ok(waits.len()) }
+}
+
+#[test]
+fn the_plan_of_source_text_is_that_of_what_it_means() {
+    let (programs, first) = (setting("MULTICORE_ORACLE_PROGRAMS", 20_000) / 5, setting("MULTICORE_SEED", 1));
+    let waits = try_all(programs, |number| {
+        let source = Source::random(seed_of(first, number));
+        check_source(&source).map_err(|error| {
+            let lines = source.text.lines().zip(1..).map(|(text, line)| format!("{line:4}  {text}\n"));
+            format!("MULTICORE_SEED={first}, function {number}: {error}\n{}", lines.collect::<String>())
+        })
+    });
+    assert!(waits as u64 > 5 * programs, "{waits} waits in {programs} functions");
 }
