@@ -65,7 +65,7 @@ fn main() -> Result<()> {
     let y = all[0].to_vec::<f32>()?;
     let hazards = device.stats().hazards - before.hazards;
 
-    let trace = device.take_trace();
+    let trace = device.take_trace().operators;
     let own = trace.iter().find(|op| op.op_type == "SoftCap").expect("it was launched");
     println!("SoftCap ran on {} of the {} cores it may use", own.block_num, 4);
     assert_eq!(own.block_num, 4, "7 tiles of 16 rows, 4 cores");

@@ -119,6 +119,9 @@ pub enum Error {
     /// A `#[multicore]` function called by the destructor of a thread's local variable, when the thread's own state is gone.
     #[error("a `#[multicore]` function cannot be called while its thread ends; call it before")]
     ThreadEnding,
+    /// A `#[multicore]` function that was called to learn its plan; see [`Plan::of_call`](crate::Plan::of_call).
+    #[error("a `#[multicore]` function told its plan and did nothing: call it outside of `Plan::of_call` to run it")]
+    Planned,
     /// A blocking call from inside a kernel or a host callback, which would wait for itself.
     #[error("`{call}` cannot be called from inside a kernel or a host callback: the stream would wait for itself")]
     CalledFromStream {

@@ -98,14 +98,14 @@ fn serial_runs_every_block_on_main() -> Result<()> {
         let a = device.new_stream()?;
         device.set_tracing(true);
         assert_eq!(serial(&a, &tensor(&[1.0]))?.to_vec::<f32>()?, [10.0]);
-        assert!(device.take_trace().iter().all(|r| r.stream_id == Some(0)));
+        assert!(device.take_trace().operators.iter().all(|r| r.stream_id == Some(0)));
         Ok(())
     });
     let device = Device::open("host,serial,workers=2")?;
     let _on = device.default_stream().enter();
     device.set_tracing(true);
     assert_eq!(tree(&tensor(&[1.0]), 3)?.to_vec::<f32>()?, [tree_by_hand(1.0, 3)]);
-    assert!(device.take_trace().iter().all(|r| r.stream_id == Some(0)));
+    assert!(device.take_trace().operators.iter().all(|r| r.stream_id == Some(0)));
     assert_eq!(device.stats().waits, 0);
     Ok(())
 }

@@ -93,6 +93,8 @@ impl TaskArgs<'_> {
             Some("\"plan\"") => Origin::Plan,
             Some("\"hand\"") => Origin::Hand,
             Some("\"hazard\"") => Origin::Hazard,
+            Some("\"function\"") => Origin::Function,
+            Some("\"memory\"") => Origin::Memory,
             _ => Origin::Device,
         };
         let owned = |value: Value<'_>| value.map(|value| text(value).into_owned()).unwrap_or_default().into();
