@@ -183,8 +183,6 @@ const fn origin(origin: Origin) -> &'static str {
         Origin::Plan => "plan",
         Origin::Hand => "hand",
         Origin::Hazard => "hazard",
-        Origin::Function => "function",
-        Origin::Memory => "memory",
         Origin::Device => "device",
     }
 }
