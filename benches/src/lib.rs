@@ -39,10 +39,27 @@ impl Report {
         self.figures.insert(key.into(), value.into());
     }
 
-    /// A line that only people read.
+    /// A line of text that is no figure: a heading, a peer that is left out.
     pub fn line(&self, text: impl std::fmt::Display) {
         if !self.json {
             println!("{text}");
+        }
+    }
+
+    /// A figure that only the object shows.
+    pub fn value(&mut self, key: &str, value: f64) {
+        self.figures.insert(key.into(), value.into());
+    }
+
+    /// How many times the figure `key` is as much as the figure `beside`, if both are there and `beside` is not too
+    /// small to divide by.
+    pub fn ratio(&mut self, key: &str, beside: &str) {
+        let figure = |key: &str| self.figures.get(key).and_then(Value::as_f64);
+        if let (Some(ours), Some(theirs)) = (figure(key), figure(beside))
+            && theirs > 0.0
+        {
+            let ratio = ours / theirs;
+            self.figure(&format!("{key}_by_{beside}"), ratio, format_args!("{key} / {beside} {ratio:.2}"));
         }
     }
 

@@ -23,7 +23,7 @@ fn main() -> Result<()> {
     device.synchronize()?;
     let after = device.stats();
 
-    let trace = device.take_trace();
+    let trace = device.take_trace().operators;
     let first = trace.first().map_or(0, |op| op.start_ns);
     println!("stream  operator   start (us)    end (us)  cores");
     for op in &trace {

@@ -44,7 +44,7 @@ fn main() -> Result<()> {
 fn blocks(device: &Device, x: &Tensor) -> Result<(Vec<u32>, Vec<f32>)> {
     device.set_tracing(true);
     let y = limits(x)?.to_vec::<f32>()?;
-    let blocks = device.take_trace().iter().map(|op| op.block_num).collect();
+    let blocks = device.take_trace().operators.iter().map(|op| op.block_num).collect();
     device.set_tracing(false);
     Ok((blocks, y))
 }

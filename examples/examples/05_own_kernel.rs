@@ -43,10 +43,15 @@ fn soft_cap(x: &Tensor, cap: f32) -> Result<Tensor> {
     Ok(y)
 }
 
+/// The scores of each head: while the vector cores cap those of one, the cube cores compute those of the next.
 #[multicore(streams(cube, vector))]
-fn scores(q: &Tensor, k: &Tensor, cap: f32) -> Result<Tensor> {
-    let raw = stream!(cube, { q.matmul(&k.t()?)? });
-    stream!(vector, cores(vector = 4), { soft_cap(&raw, cap) }) // waits for `raw`
+fn scores(heads: &[Tensor], cap: f32) -> Result<Vec<Tensor>> {
+    let mut all = Vec::new();
+    for q in heads {
+        let raw = stream!(cube, { q.matmul(&q.t()?)? });
+        all.push(stream!(vector, cores(vector = 4), { soft_cap(&raw, cap)? })); // waits for `raw`
+    }
+    Ok(all)
 }
 
 fn main() -> Result<()> {
@@ -56,10 +61,11 @@ fn main() -> Result<()> {
 
     device.set_tracing(true);
     let before = device.stats();
-    let y = scores(&q, &q, 30.0)?.to_vec::<f32>()?;
+    let all = scores(&[q.clone(), q.mul(&q)?], 30.0)?;
+    let y = all[0].to_vec::<f32>()?;
     let hazards = device.stats().hazards - before.hazards;
 
-    let trace = device.take_trace();
+    let trace = device.take_trace().operators;
     let own = trace.iter().find(|op| op.op_type == "SoftCap").expect("it was launched");
     println!("SoftCap ran on {} of the {} cores it may use", own.block_num, 4);
     assert_eq!(own.block_num, 4, "7 tiles of 16 rows, 4 cores");

@@ -28,7 +28,7 @@ fn main() -> Result<(), Failure> {
         device.set_tracing(true);
         step(&x, &experts, &beside, cores)?;
         device.synchronize()?;
-        let trace = device.take_trace();
+        let trace = device.take_trace().operators;
         let of =
             |operator: &str| trace.iter().find(|r| r.op_type == operator).map_or(0.0, |r| r.duration_ns as f64 / 1e3);
         let first = trace.iter().map(|r| r.start_ns).min().unwrap_or(0);

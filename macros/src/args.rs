@@ -7,11 +7,12 @@ use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
-use syn::{Ident, Path, Token, parenthesized, token};
+use syn::{Expr, Ident, Path, Token, parenthesized, token};
 
-use crate::diag::{Diagnostics, both};
+use crate::cores::{Cores, literal};
+use crate::diag::{Diagnostics, both, combined};
 
-const EXPECTED: &str = "expected `streams(..)`, `explain`, `serial` or `crate = path`";
+const EXPECTED: &str = "expected `streams(..)`, `device(..)`, `explain`, `serial` or `crate = path`";
 
 /// What the attribute asks for.
 #[derive(Debug)]
@@ -22,8 +23,23 @@ pub(crate) struct Args {
     pub(crate) serial: bool,
     /// Print the plan into the documentation of the function.
     pub(crate) explain: bool,
+    /// The cores of the device that the function is written for, by kind.
+    pub(crate) device: Device,
     /// Where the runtime is found.
     pub(crate) krate: Path,
+}
+
+/// The cores of a device, as far as they were stated.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Device {
+    pub(crate) cube: Option<u32>,
+    pub(crate) vector: Option<u32>,
+}
+
+impl Device {
+    pub(crate) fn is_stated(self) -> bool {
+        self.cube.is_some() || self.vector.is_some()
+    }
 }
 
 impl Default for Args {
@@ -33,7 +49,7 @@ impl Default for Args {
             leading_colon: Some(Default::default()),
             segments: std::iter::once(syn::PathSegment::from(runtime)).collect(),
         };
-        Args { streams: Vec::new(), serial: false, explain: false, krate }
+        Args { streams: Vec::new(), serial: false, explain: false, device: Device::default(), krate }
     }
 }
 
@@ -68,6 +84,7 @@ impl Args {
         let key = input.call(Ident::parse_any)?;
         match key.to_string().as_str() {
             "streams" => self.streams(&key, input)?,
+            "device" => self.device(&key, input)?,
             "crate" => {
                 if !input.peek(Token![=]) {
                     return Err(syn::Error::new(key.span(), "`crate` takes a path: write `crate = path`"));
@@ -107,7 +124,7 @@ impl Args {
         }
         for name in names {
             if name == "main" {
-                let text = "`main` need not be declared: it is the stream that was current at the call";
+                let text = "`main` need not be declared: it is the stream that was current at the call; leave it out";
                 return Err(syn::Error::new(name.span(), text));
             }
             if let Some(first) = self.streams.iter().find(|earlier| **earlier == name) {
@@ -116,6 +133,37 @@ impl Args {
             self.streams.push(name);
         }
         Ok(())
+    }
+}
+
+impl Args {
+    fn device(&mut self, key: &Ident, input: ParseStream<'_>) -> syn::Result<()> {
+        if !input.peek(token::Paren) {
+            let text = "`device` takes the cores of the device: write `device(cube = 24, vector = 48)`";
+            return Err(syn::Error::new(key.span(), text));
+        }
+        let content;
+        parenthesized!(content in input);
+        let mut errors = Vec::new();
+        match Cores::parse(key, &content, &mut errors) {
+            Ok(Cores { cube, vector }) => {
+                let mut number = |count: Option<(Ident, Expr)>| {
+                    let (key, count) = count?;
+                    let number = literal(&count).map(|(number, _)| number);
+                    if number.is_none() && errors.is_empty() {
+                        let text = format!("`{key}` of a device is a number: the blocks are checked against it");
+                        errors.push(syn::Error::new_spanned(count, text));
+                    }
+                    number
+                };
+                self.device = Device { cube: number(cube), vector: number(vector) };
+            }
+            Err(error) => {
+                content.parse::<TokenStream>()?;
+                errors.push(error);
+            }
+        }
+        errors.into_iter().reduce(combined).map_or(Ok(()), Err)
     }
 }
 
@@ -134,7 +182,6 @@ fn skip_to_comma(input: ParseStream<'_>) -> syn::Result<()> {
     Ok(())
 }
 
-fn combine([mut first, second]: [syn::Error; 2]) -> syn::Error {
-    first.combine(second);
-    first
+fn combine([first, second]: [syn::Error; 2]) -> syn::Error {
+    combined(first, second)
 }

@@ -11,17 +11,19 @@ use syn::{
 };
 
 use crate::args::Args;
+use crate::blocks::Blocks;
+use crate::cores::literal;
 use crate::diag::Diagnostics;
 use crate::header::StreamBlock;
 use crate::normalise::{attribute_at, call_at};
 
 /// Checks one function.
-pub(crate) fn check(args: &Args, function: &ItemFn, diagnostics: &mut Diagnostics) {
+pub(crate) fn check(args: &Args, function: &ItemFn, blocks: &Blocks, diagnostics: &mut Diagnostics) {
     for attribute in function.attrs.iter().filter(|attribute| is(attribute, "multicore")) {
-        diagnostics.error_on(attribute, "duplicate `#[multicore]`");
+        diagnostics.error_on(attribute, "duplicate `#[multicore]`; leave one of them out");
     }
     signature(&function.sig, diagnostics);
-    Body { args, scope: Scope::Function, in_block: false, diagnostics }.visit_block(&function.block);
+    Body { args, blocks, scope: Scope::Function, in_block: false, cfgs: 0, diagnostics }.visit_block(&function.block);
 }
 
 fn signature(signature: &Signature, diagnostics: &mut Diagnostics) {
@@ -89,8 +91,11 @@ enum Scope {
 
 struct Body<'a> {
     args: &'a Args,
+    blocks: &'a Blocks,
     scope: Scope,
     in_block: bool,
+    /// How many `#[cfg]` were met.
+    cfgs: u32,
     diagnostics: &'a mut Diagnostics,
 }
 
@@ -121,10 +126,14 @@ impl Body<'_> {
                 help: put the closure inside the block"
                 .to_owned(),
             Scope::Async => {
-                "`stream!` cannot be used in an `async` block, which may be cancelled while the device uses its buffers"
+                "`stream!` cannot be used in an `async` block, which may be cancelled while the device uses its buffers\n\
+                help: write it before, and use its value in the `async` block"
                     .to_owned()
             }
-            Scope::Const(what) => format!("`stream!` cannot be used in {what}, which is evaluated by the compiler"),
+            Scope::Const(what) => format!(
+                "`stream!` cannot be used in {what}, which is evaluated by the compiler\n\
+                help: make it a `let` of the function"
+            ),
             Scope::Nested(name) => format!(
                 "`stream!` stands in the function `{name}`, which is not `#[multicore]`\n\
                 help: put `#[multicore]` on `{name}`"
@@ -150,6 +159,20 @@ impl Body<'_> {
                 self.diagnostics.error_on(value, text);
             } else if self.args.streams.iter().any(|stream| stream == &name) {
                 self.diagnostics.error_on(value, format!("`{name}` is a stream; `after` takes the value to wait for"));
+            }
+        }
+        for (key, count, available) in
+            [("cube", &block.cube, self.args.device.cube), ("vector", &block.vector, self.args.device.vector)]
+        {
+            if let Some(available) = available
+                && let Some((asked, at)) = count.as_ref().and_then(literal)
+                && asked > available
+            {
+                let text = format!(
+                    "`{key} = {asked}` is more than the device has: {available}\nhelp: write 1 to {available}, or state \
+                    another device in `#[multicore(device(..))]`"
+                );
+                self.diagnostics.error(at, text);
             }
         }
         let outer = std::mem::replace(&mut self.in_block, true);
@@ -178,9 +201,9 @@ const CFG: &str = "the analysis cannot see whether `#[cfg]` keeps a `stream!` bl
 
 impl<'ast> Visit<'ast> for Body<'_> {
     fn visit_macro(&mut self, mac: &'ast Macro) {
-        match StreamBlock::from_macro(mac) {
-            Some(Ok(block)) => self.stream(&block),
-            Some(Err(error)) => self.diagnostics.push(error),
+        match self.blocks.get(mac) {
+            Some(Ok(block)) => self.stream(block),
+            Some(Err(error)) => self.diagnostics.push(error.clone()),
             None if mac.path.segments.last().is_some_and(|last| last.ident == "multicore_fn") => {}
             None => {
                 let name = mac.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
@@ -193,30 +216,37 @@ impl<'ast> Visit<'ast> for Body<'_> {
     }
 
     fn visit_attribute(&mut self, attribute: &'ast Attribute) {
-        if self.in_block && is(attribute, "cfg") {
-            self.diagnostics.error_on(attribute, CFG);
+        if is(attribute, "cfg") {
+            self.cfgs += 1;
+            if self.in_block {
+                self.diagnostics.error_on(attribute, CFG);
+            }
         }
     }
 
     fn visit_expr_await(&mut self, awaited: &'ast ExprAwait) {
         if self.in_block && matches!(self.scope, Scope::Function) {
-            let text =
-                "cannot await inside a `stream!` block: the call may be cancelled while the device uses its buffers";
+            let text = "cannot await inside a `stream!` block: the call may be cancelled while the device uses its buffers\n\
+                help: await before the block, and use the value in it";
             self.diagnostics.error(awaited.await_token.span, text);
         }
         visit::visit_expr_await(self, awaited);
     }
 
     fn visit_stmt(&mut self, statement: &'ast Stmt) {
-        if !matches!(statement, Stmt::Item(_)) {
+        let before = self.cfgs;
+        visit::visit_stmt(self, statement);
+        if self.cfgs > before && !matches!(statement, Stmt::Item(_)) {
             self.hidden_block(statement);
         }
-        visit::visit_stmt(self, statement);
     }
 
     fn visit_arm(&mut self, arm: &'ast Arm) {
-        self.hidden_block(arm);
+        let before = self.cfgs;
         visit::visit_arm(self, arm);
+        if self.cfgs > before {
+            self.hidden_block(arm);
+        }
     }
 
     fn visit_expr_closure(&mut self, closure: &'ast ExprClosure) {

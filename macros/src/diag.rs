@@ -34,6 +34,11 @@ impl Diagnostics {
         self.0.push(error);
     }
 
+    /// Takes over what another pass found.
+    pub(crate) fn append(&mut self, other: Diagnostics) {
+        self.0.extend(other.0);
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -64,4 +69,10 @@ impl From<syn::Error> for Diagnostics {
 /// The pair of errors that says `fact` at both places.
 pub(crate) fn both(first: Span, second: Span, fact: impl Display) -> [syn::Error; 2] {
     [syn::Error::new(first, format!("{fact} (1/2)")), syn::Error::new(second, format!("{fact} (2/2)"))]
+}
+
+/// Both errors in one.
+pub(crate) fn combined(mut all: syn::Error, next: syn::Error) -> syn::Error {
+    all.combine(next);
+    all
 }

@@ -7,16 +7,16 @@ use proc_macro2::{Span, TokenStream};
 use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::punctuated::Punctuated;
-use syn::{Attribute, Block, Expr, ExprLit, ExprUnary, Ident, Lit, Macro, Token, UnOp, parenthesized, token};
+use syn::{Attribute, Block, Expr, Ident, Macro, Token, parenthesized, token};
 
-use crate::diag::both;
+use crate::cores::{Cores, bare};
+use crate::diag::{both, combined};
 
 const ITEMS: [&str; 4] = ["cores", "after", "reads", "writes"];
 const NO_BLOCK: &str = "`stream!` needs a block as its last argument: `stream!(s1, { .. })`";
 const UNKNOWN: &str = "unknown item in the header of `stream!`; \
     expected `cores(..)`, `after(..)`, `reads(..)`, `writes(..)` or the block";
 const CLOSURE: &str = "the block of `stream!` is not a closure; write `{ .. }`";
-const POSITIONAL: &str = "`cores` takes keys: write `cores(cube = 3, vector = 8)`";
 
 /// A block that runs on a stream.
 #[derive(Debug)]
@@ -53,8 +53,7 @@ impl StreamBlock {
 #[derive(Default)]
 struct Header {
     cores: Option<Ident>,
-    cube: Option<(Ident, Expr)>,
-    vector: Option<(Ident, Expr)>,
+    counts: Cores,
     after: Vec<Expr>,
     reads: Vec<Expr>,
     writes: Vec<Expr>,
@@ -65,8 +64,8 @@ fn parse(input: ParseStream<'_>, span: Span) -> syn::Result<StreamBlock> {
     let mut header = Header::default();
     match block(input, &mut header) {
         Ok((stream, attrs, block)) if header.errors.is_empty() => {
-            let Header { cube, vector, after, reads, writes, .. } = header;
-            let (cube, vector) = (cube.map(|(_, count)| count), vector.map(|(_, count)| count));
+            let Header { counts, after, reads, writes, .. } = header;
+            let (cube, vector) = (counts.cube.map(|(_, count)| count), counts.vector.map(|(_, count)| count));
             Ok(StreamBlock { attrs, stream, cube, vector, after, reads, writes, block, span })
         }
         outcome => {
@@ -137,7 +136,7 @@ impl Header {
                 self.errors.extend(both(first.span(), name.span(), "`cores` set twice"));
                 return content.parse::<TokenStream>().map(drop);
             }
-            self.cores(&name, &content)?;
+            self.counts = Cores::parse(&name, &content, &mut self.errors)?;
             self.cores = Some(name);
             return Ok(());
         }
@@ -152,38 +151,6 @@ impl Header {
             "after" => self.after.extend(arguments),
             "reads" => self.reads.extend(arguments),
             _ => self.writes.extend(arguments),
-        }
-        Ok(())
-    }
-
-    fn cores(&mut self, name: &Ident, content: ParseStream<'_>) -> syn::Result<()> {
-        if content.is_empty() {
-            self.errors.push(syn::Error::new(name.span(), "`cores()` needs `cube = ..` or `vector = ..`"));
-        }
-        while !content.is_empty() {
-            if !(content.peek(Ident) && content.peek2(Token![=]) && !content.peek2(Token![==])) {
-                return Err(error_at(content, POSITIONAL));
-            }
-            let key: Ident = content.parse()?;
-            content.parse::<Token![=]>()?;
-            let count: Expr = content.parse()?;
-            if !content.is_empty() {
-                content.parse::<Token![,]>()?;
-            }
-            let slot = if key == "cube" {
-                &mut self.cube
-            } else if key == "vector" {
-                &mut self.vector
-            } else {
-                let text = format!("unknown key `{key}`; expected `cube` or `vector`");
-                self.errors.push(syn::Error::new(key.span(), text));
-                continue;
-            };
-            self.errors.extend(not_a_count(&key, &count));
-            if let Some((first, _)) = slot {
-                self.errors.extend(both(first.span(), key.span(), format!("`{key}` set twice")));
-            }
-            *slot = Some((key, count));
         }
         Ok(())
     }
@@ -211,24 +178,6 @@ impl Header {
     }
 }
 
-/// The error of a count that can be seen to be wrong; other expressions are checked when they run.
-fn not_a_count(key: &Ident, count: &Expr) -> Option<syn::Error> {
-    let whole = match bare(count) {
-        Expr::Lit(ExprLit { lit: Lit::Int(count), .. }) if matches!(count.suffix(), "" | "u32") => {
-            count.base10_parse::<u32>().ok()
-        }
-        Expr::Lit(_) => None,
-        Expr::Unary(ExprUnary { op: UnOp::Neg(_), expr, .. }) if matches!(bare(expr), Expr::Lit(_)) => None,
-        _ => return None,
-    };
-    let text = match whole {
-        Some(0) => format!("`{key}` must be at least 1; leave the key out for no limit"),
-        Some(_) => return None,
-        None => format!("`{key}` takes a whole number of cores (`u32`)"),
-    };
-    Some(syn::Error::new_spanned(count, text))
-}
-
 /// The error of an argument of `after`, `reads` or `writes` that is not a variable or a field of one.
 fn not_a_place(item: &Ident, argument: &Expr) -> Option<syn::Error> {
     let text = match bare(argument) {
@@ -243,21 +192,7 @@ fn not_a_place(item: &Ident, argument: &Expr) -> Option<syn::Error> {
     Some(syn::Error::new_spanned(argument, text))
 }
 
-/// Without the parentheses and the invisible groups that macros leave.
-fn bare(expr: &Expr) -> &Expr {
-    match expr {
-        Expr::Paren(paren) => bare(&paren.expr),
-        Expr::Group(group) => bare(&group.expr),
-        other => other,
-    }
-}
-
 /// At the next token, or at the closing bracket if there is none.
 fn error_at(input: ParseStream<'_>, text: &str) -> syn::Error {
     syn::Error::new(input.span(), text)
-}
-
-fn combined(mut all: syn::Error, next: syn::Error) -> syn::Error {
-    all.combine(next);
-    all
 }

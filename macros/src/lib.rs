@@ -19,18 +19,24 @@
 mod access;
 mod analyse;
 mod args;
+mod blocks;
 mod check;
+mod cores;
 mod diag;
 mod emit;
 mod fallback;
+mod first;
 mod header;
 mod model;
 mod normalise;
+mod overlap;
 mod parse;
 mod plan;
+mod plan_of;
 mod resolve;
 #[cfg(test)]
 mod testing;
+mod warn;
 mod wrapper;
 
 use proc_macro2::TokenStream;
@@ -78,6 +84,13 @@ pub fn multicore(args: proc_macro::TokenStream, item: proc_macro::TokenStream) -
 #[proc_macro]
 pub fn multicore_fn(items: proc_macro::TokenStream) -> proc_macro::TokenStream {
     wrapper::expand(items.into()).into()
+}
+
+/// What `multicore::plan_of!` calls, which says where the runtime is.
+#[doc(hidden)]
+#[proc_macro]
+pub fn plan_of(path: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    plan_of::expand(path.into()).into()
 }
 
 fn expand(args: TokenStream, item: TokenStream) -> TokenStream {

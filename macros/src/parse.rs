@@ -1,8 +1,7 @@
 //! From the tokens of an item to a checked function.
 //!
-//! In: what the attribute was given and what it stands on, in any accepted spelling. Out: a [`Function`] whose body has
-//! only canonical `stream!` calls, each of which [`StreamBlock::from_macro`] reads without an error; or everything that
-//! is wrong with it.
+//! In: what the attribute was given and what it stands on, in any accepted spelling. Out: a [`Function`] with
+//! its blocks, each read once; or everything that is wrong with it.
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::ext::IdentExt;
@@ -10,6 +9,7 @@ use syn::parse::{ParseStream, Parser};
 use syn::{Attribute, Ident, ItemFn, LitStr, Visibility};
 
 use crate::args::Args;
+pub(crate) use crate::blocks::Blocks;
 use crate::check;
 use crate::diag::Diagnostics;
 pub(crate) use crate::header::StreamBlock;
@@ -20,29 +20,34 @@ use crate::normalise::{Syntax, normalise};
 pub(crate) struct Function {
     /// What the attribute asks for.
     pub(crate) args: Args,
-    /// The function, with canonical `stream!` calls.
+    /// The function; each `stream!` call in it holds the number of its block.
     pub(crate) item: ItemFn,
+    /// The blocks by these numbers.
+    pub(crate) blocks: Blocks,
 }
 
 /// Reads and checks a function.
 pub(crate) fn parse(args: TokenStream, item: TokenStream) -> Result<Function, Diagnostics> {
     let mut diagnostics = Diagnostics::default();
     let args = Args::parse(args, &mut diagnostics);
-    if let Err(error) = is_a_function.parse2(item.clone()) {
-        diagnostics.push(error);
-        return Err(diagnostics);
-    }
-    let item = normalise(item, Syntax::Attribute, &mut diagnostics);
-    match syn::parse2::<ItemFn>(item) {
-        Ok(item) => {
-            check::check(&args, &item, &mut diagnostics);
-            diagnostics.into_result(Function { args, item })
+    let mut spelling = Diagnostics::default();
+    match syn::parse2::<ItemFn>(normalise(item.clone(), Syntax::Attribute, &mut spelling)) {
+        Ok(mut item) => {
+            diagnostics.append(spelling);
+            let blocks = Blocks::read(&mut item);
+            check::check(&args, &item, &blocks, &mut diagnostics);
+            diagnostics.into_result(Function { args, item, blocks })
         }
         Err(error) => {
-            // After an error of normalisation this one says the same less well.
-            if diagnostics.is_empty() {
+            if let Err(error) = is_a_function.parse2(item) {
                 diagnostics.push(error);
+                return Err(diagnostics);
             }
+            // After an error of normalisation this one says the same less well.
+            if spelling.is_empty() {
+                spelling.push(error);
+            }
+            diagnostics.append(spelling);
             Err(diagnostics)
         }
     }
@@ -73,7 +78,10 @@ fn is_a_function(input: ParseStream<'_>) -> syn::Result<()> {
     match signature.last() {
         Some(TokenTree::Punct(end)) if end.as_char() == ';' => {
             let signature: TokenStream = signature.into_iter().collect();
-            Err(syn::Error::new_spanned(signature, "`#[multicore]` needs a function body"))
+            Err(syn::Error::new_spanned(
+                signature,
+                "`#[multicore]` needs a function body; put it on the implementations",
+            ))
         }
         _ => Ok(()),
     }

@@ -197,8 +197,17 @@ impl Scopes {
         bound
     }
 
-    /// The parameters of a function.
+    /// The parameters of a function, which have a value from the start.
     pub(crate) fn parameter(&mut self, argument: &FnArg) -> Vec<VarId> {
+        let vars = self.parameter_names(argument);
+        for &var in &vars {
+            let facts = self.facts_mut(var);
+            (facts.given, facts.given_data) = (true, true);
+        }
+        vars
+    }
+
+    fn parameter_names(&mut self, argument: &FnArg) -> Vec<VarId> {
         match argument {
             FnArg::Typed(typed) => {
                 let bound = self.pattern(&typed.pat, 0);

@@ -3,15 +3,20 @@
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use multicore_timeline::Origin;
 
 use crate::backend::{Backend, Op, Work};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::kernel::Launched;
-use crate::ledger::Mark;
+use crate::ledger::{Ledger, Mark};
 use crate::limit::{CoreLimit, Cores};
+use crate::plan::Asked;
 use crate::region::Frame;
 use crate::stream::Stream;
+use crate::syncs::Reason;
 use crate::testing::Probe;
 
 /// One stream made current: by [`Stream::enter`] or by a `stream!` block.
@@ -30,6 +35,8 @@ pub(crate) struct Context {
     pub(crate) frames: Vec<Frame>,
     /// A test observes the thread's calls.
     pub(crate) probe: Option<Box<Probe>>,
+    /// The plan of the next function is asked for.
+    pub(crate) asked: Option<Asked>,
 }
 
 thread_local! {
@@ -89,15 +96,34 @@ impl Site<'_> {
         let stream = self.stream.slot();
         let device = self.stream.device();
         let books = &mut *device.books();
-        let mut expected: &[Mark] = &[];
-        if let Some(frame) = self.frame {
-            expected = frame.before_launch(self.stream, launched.undeclared, &mut books.ledger);
+        if let Some(tracing) = &launched.tracing {
+            books.ledger.syncs.now = device.backend().now();
+            tracing.position.store(books.ledger.next(stream).position, Ordering::Relaxed);
         }
+        let mut frame = self.frame;
+        let expected: &[Mark] = match &mut frame {
+            Some(frame) => frame.before_launch(self.stream, launched.undeclared, &mut books.ledger),
+            None => &[],
+        };
         let site = crate::diagnostic::Launch::new(launched.operator, launched.at);
-        let (_, waits) = books.ledger.issue_launch(stream, site, launched.touches(), expected);
+        let (mark, waits) = books.ledger.issue_launch(stream, site, launched.touches(), expected);
+        if !books.ledger.syncs.planned.is_empty() {
+            note_planned(frame, mark, &mut books.ledger);
+        }
         // Under the lock, so that positions are queued in their order.
         device.backend().submit(stream, Op { waits, work: Work::Launch(launched) });
         device.backend().is_untidy().then(|| device.backend().clone())
+    }
+}
+
+/// Notes the waits that the plan of the function was the reason for, which the launch at `carrier` carries.
+#[cold]
+fn note_planned(frame: Option<&mut Frame>, carrier: Mark, ledger: &mut Ledger) {
+    let mut frame = frame;
+    for (mark, always) in std::mem::take(&mut ledger.syncs.planned) {
+        let reason = frame.as_mut().and_then(|frame| frame.reason(carrier, mark, always, ledger));
+        let reason = reason.unwrap_or(Reason { origin: Origin::Plan, event: None, site: None });
+        ledger.syncs.wait(carrier, Some(mark), reason);
     }
 }
 

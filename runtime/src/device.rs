@@ -1,10 +1,11 @@
 //! Devices: what they are made of, how they are opened, and what they count.
 
 use std::fmt;
+use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use multicore_timeline::Record;
+use multicore_timeline::Origin;
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::backend::{Backend, Op, Work, host::Host, sim::Sim};
@@ -14,9 +15,10 @@ use crate::error::{Error, Result};
 use crate::ledger::{Ledger, Mark, Marks, Stats};
 use crate::limit::{CoreLimit, Cores};
 use crate::memory::Pool;
-use crate::reports::Reports;
+use crate::reports::{Reports, Trace};
 use crate::spec::{Kind, Spec};
 use crate::stream::Stream;
+use crate::syncs::site_of_call;
 
 /// What is decided under one lock: the order of launches, and who gets which memory.
 pub(crate) struct Books {
@@ -340,15 +342,46 @@ impl Device {
         self.books().pool.in_use()
     }
 
-    /// Starts or stops noting every launch. Off at first; it costs two clock readings and an allocation a launch.
+    /// Starts or stops noting every launch, record and wait. Off at first; it costs three clock readings and an
+    /// allocation a launch.
     pub fn set_tracing(&self, on: bool) {
+        self.books().ledger.syncs.on = on;
         self.0.reports.set_tracing(on);
     }
 
-    /// Everything noted since the last call, by start time, in ns since the device was opened. Launches that are not done
-    /// come with a later call.
-    pub fn take_trace(&self) -> Vec<Record> {
-        self.0.reports.take_trace()
+    /// Everything noted since the last call. What is not done comes with a later call.
+    ///
+    /// ```
+    /// use multicore::prelude::*;
+    /// use multicore::timeline::{Origin, SyncKind};
+    ///
+    /// #[multicore(streams(left, right))]
+    /// fn sum_of_products(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    ///     let aa = stream!(left, { a.matmul(a)? });
+    ///     let bb = stream!(right, { b.matmul(b)? });
+    ///     stream!(left, { aa.add(&bb) })
+    /// }
+    ///
+    /// let device = Device::try_default()?;
+    /// let x = Tensor::from_slice(&[1.0f32; 64], &[8, 8])?;
+    /// device.set_tracing(true);
+    /// sum_of_products(&x, &x)?;
+    /// device.synchronize()?;
+    /// let trace = device.take_trace();
+    /// assert_eq!(trace.operators.len(), 3);
+    ///
+    /// // The plan's one wait, and the record that it was made for.
+    /// let mut planned = trace.syncs.iter().filter(|sync| sync.origin == Origin::Plan);
+    /// let wait = planned.clone().find(|sync| sync.kind == SyncKind::Wait).expect("`left` waits for `bb`");
+    /// let record = planned.find(|sync| sync.kind == SyncKind::Record && sync.event == wait.event);
+    /// assert!(record.and_then(|sync| sync.site.as_ref()).is_some_and(|site| site.variables == "bb"));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn take_trace(&self) -> Trace {
+        let reached = |slot| self.0.backend.completed(slot);
+        // First what is reached, then what is noted of it: whatever is done by then is noted.
+        let books = &mut *self.books();
+        self.0.reports.take_trace(&mut books.ledger, reached)
     }
 
     /// Where the host is, in ns since the device was opened: measured on `host`; on `sim` computed, from what it issued and
@@ -408,13 +441,19 @@ impl Device {
     }
 
     /// Records an event on a stream; `work` is what it does when it is reached.
-    pub(crate) fn record(&self, slot: u32, work: Option<Work>) -> Marks {
+    ///
+    /// Gives the number of the event as well, if the device is traced.
+    pub(crate) fn record(&self, slot: u32, work: Option<Work>, at: &'static Location<'static>) -> (Marks, Option<u64>) {
         let ledger = &mut self.books().ledger;
         ledger.stats.records += 1;
         if let Some(work) = work {
             self.issue(ledger, slot, work);
         }
-        self.tail_of(ledger, slot)
+        let event = ledger.syncs.on.then(|| {
+            ledger.syncs.now = self.0.backend.now();
+            ledger.syncs.record(ledger.last(slot), Origin::Hand, Some(site_of_call(at)))
+        });
+        (self.tail_of(ledger, slot), event)
     }
 
     /// Tells a failure that comes before `tail` and that observers of the stream have not heard of.

@@ -134,6 +134,9 @@ pub enum Error {
         /// The device.
         device: String,
     },
+    /// A `#[multicore]` function that was called to learn its plan; see [`Plan::of_call`](crate::Plan::of_call).
+    #[error("a `#[multicore]` function told its plan and did nothing: call it outside of `Plan::of_call` to run it")]
+    Planned,
     /// A blocking call from inside a kernel or a host callback, which would wait for itself.
     #[error("`{call}` cannot be called from inside a kernel or a host callback: the stream would wait for itself")]
     CalledFromStream {

@@ -3,6 +3,7 @@
 use std::panic::Location;
 use std::sync::Arc;
 
+use multicore_timeline::Origin;
 use parking_lot::Mutex;
 
 use crate::backend::{Stamp, Work};
@@ -12,6 +13,7 @@ use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
 use crate::ledger::{Marks, Wait};
 use crate::stream::Stream;
+use crate::syncs::{Reason, site_of_call};
 
 /// A point on a stream's timeline. A cheap handle; clones are the same event.
 ///
@@ -32,6 +34,8 @@ struct Recorded {
     stream: u32,
     marks: Marks,
     stamp: Option<Arc<Stamp>>,
+    /// Its number, if the device was traced.
+    event: Option<u64>,
 }
 
 impl std::fmt::Debug for Event {
@@ -60,6 +64,7 @@ impl Event {
     ///
     /// # Errors
     /// [`Error::DeviceMismatch`](crate::Error::DeviceMismatch) when the stream belongs to another device; [`Error::CalledFromStream`](crate::Error::CalledFromStream) inside a kernel.
+    #[track_caller]
     pub fn record(&self, stream: &Stream) -> Result<()> {
         current::refuse_in_stream("Event::record")?;
         let device = &self.0.device;
@@ -72,24 +77,35 @@ impl Event {
         }
         let stamp = self.0.timing.then(Arc::<Stamp>::default);
         let work = stamp.clone().map(Work::Stamp);
-        let marks = device.record(stream.slot(), work);
-        *self.0.recorded.lock() = Some(Recorded { stream: stream.slot(), marks, stamp });
+        let (marks, event) = device.record(stream.slot(), work, Location::caller());
+        *self.0.recorded.lock() = Some(Recorded { stream: stream.slot(), marks, stamp, event });
         Ok(())
     }
 
     /// Makes `stream` wait for the point that the event has now.
     pub(crate) fn make_wait(&self, stream: &Stream, at: &'static Location<'static>) {
         let (source, waiting) = (&self.0.device, stream.device());
-        let Some(Recorded { marks, .. }) = self.recorded() else {
+        let Some(Recorded { marks, event, .. }) = self.recorded() else {
             waiting.books().ledger.diagnose(Diagnostic::WaitForUnrecorded { stream: stream.slot(), at });
             return;
         };
         let ledger = &mut waiting.books().ledger;
         for mark in marks {
-            if source == waiting {
-                ledger.wait(stream.slot(), mark);
-            } else if !source.is_done(mark) {
-                ledger.wait_foreign(stream.slot(), Wait { mark, foreign: Some(source.backend().clone()) });
+            let is_foreign = source != waiting;
+            let made = if !is_foreign {
+                ledger.wait(stream.slot(), mark)
+            } else {
+                let open = !source.is_done(mark);
+                if open {
+                    ledger.wait_foreign(stream.slot(), Wait { mark, foreign: Some(source.backend().clone()) });
+                }
+                open
+            };
+            if made && ledger.syncs.on {
+                ledger.syncs.now = waiting.backend().now();
+                let (carrier, of) = (ledger.next(stream.slot()), Some(mark).filter(|_| !is_foreign));
+                let event = event.filter(|_| !is_foreign);
+                ledger.syncs.wait(carrier, of, Reason { origin: Origin::Hand, event, site: Some(site_of_call(at)) });
             }
         }
     }

@@ -13,10 +13,12 @@ use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
 
+use multicore_timeline::Origin;
 use smallvec::SmallVec;
 
 use crate::backend::Backend;
 use crate::diagnostic::{Conflict, Diagnostic, Hazard, Launch};
+use crate::syncs::{Reason, Syncs, site_of_call};
 
 /// A position on a stream's timeline: everything up to the `position`-th thing issued on the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -141,6 +143,7 @@ pub(crate) struct Ledger {
     sequence: u64,
     pub(crate) stats: Stats,
     pub(crate) diagnostics: Vec<Diagnostic>,
+    pub(crate) syncs: Syncs,
 }
 
 impl Ledger {
@@ -151,9 +154,19 @@ impl Ledger {
         }
     }
 
+    /// How many streams there are room for.
+    pub(crate) fn stream_count(&self) -> u32 {
+        self.streams.len() as u32
+    }
+
     /// The last thing issued on a stream.
     pub(crate) fn last(&self, stream: u32) -> Mark {
         Mark { stream, position: self.streams[stream as usize].issued }
+    }
+
+    /// What will be issued next on a stream.
+    pub(crate) fn next(&self, stream: u32) -> Mark {
+        Mark { stream, position: self.streams[stream as usize].issued + 1 }
     }
 
     /// True when everything that the next launch of `stream` comes after includes `mark`.
@@ -175,7 +188,8 @@ impl Ledger {
         clock.raise(mark);
     }
 
-    fn implies(&self, mark: Mark, other: Mark) -> bool {
+    /// True when what comes after `mark` comes after `other`.
+    pub(crate) fn implies(&self, mark: Mark, other: Mark) -> bool {
         if mark.stream == other.stream {
             return mark.position >= other.position;
         }
@@ -285,6 +299,9 @@ impl Ledger {
         for (_, mark, hazard) in conflicts {
             if !self.covered(stream, mark) {
                 self.wait(stream, mark);
+                if self.syncs.on {
+                    self.note_conflict(stream, mark, hazard, expected);
+                }
                 if let Some(hazard) = hazard {
                     self.stats.hazards += 1;
                     self.diagnose(Diagnostic::Hazard(hazard));
@@ -315,6 +332,28 @@ impl Ledger {
             });
         }
         (mark, waits)
+    }
+
+    /// Notes why the next launch of `stream` waits for `mark`: a hazard, what the plan expects, or the earlier use of
+    /// memory.
+    fn note_conflict(&mut self, stream: u32, mark: Mark, hazard: Option<Hazard>, expected: &[Mark]) {
+        let carrier = self.next(stream);
+        let reason = match hazard {
+            Some(Hazard { earlier, later, .. }) => {
+                let event = self.syncs.record(mark, Origin::Hazard, Some(site_of_call(earlier.at)));
+                Reason { origin: Origin::Hazard, event: Some(event), site: Some(site_of_call(later.at)) }
+            }
+            None if expected.iter().any(|e| self.implies(*e, mark)) => {
+                self.syncs.planned.push((mark, false));
+                return;
+            }
+            None => Reason {
+                origin: Origin::Memory,
+                event: Some(self.syncs.record(mark, Origin::Memory, None)),
+                site: None,
+            },
+        };
+        self.syncs.wait(carrier, Some(mark), reason);
     }
 
     /// Keeps a diagnostic, and says it once on stderr.

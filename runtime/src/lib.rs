@@ -35,6 +35,7 @@ mod reports;
 pub mod sim;
 mod spec;
 mod stream;
+mod syncs;
 mod tensor;
 #[doc(hidden)]
 pub mod testing;
@@ -52,6 +53,8 @@ pub use limit::{CoreKind, CoreLimit, Cores};
 pub use multicore_macros::{multicore, multicore_fn};
 pub use multicore_timeline as timeline;
 pub use num_complex::{Complex32, Complex64};
+pub use plan::{Plan, PlanBlock, PlanRecord, PlanWait};
+pub use reports::Trace;
 pub use stream::{AsStream, Stream};
 pub use tensor::{Operand, OperandMut, Tensor, View, ViewMut};
 
@@ -69,9 +72,46 @@ pub mod prelude {
 pub mod __private {
     pub use crate::error::Result;
     pub use crate::limit::CoreLimit;
-    pub use crate::plan::{Plan, PlanBlock, PlanRecord, PlanWait};
+    pub use crate::plan::{MethodPlan, Plan, PlanBlock, PlanRecord, PlanWait, Planned, plan_of_method, unexplained};
     pub use crate::region::{Block, Ready, Recorded, Region};
     pub use crate::stream::{AsStream, Stream};
+    pub use multicore_macros::plan_of;
+}
+
+/// The [`Plan`] of a `#[multicore(explain)]` function: a `&'static Plan`, without a call.
+///
+/// A function is named by a path, as in `use`: `plan_of!(gate)`, `plan_of!(layers::gate)`, by whatever name it was
+/// imported or re-exported. A method is named with its type: `plan_of!(Layer::forward)`, `plan_of!(Self::forward)`,
+/// `plan_of!(Layer::<f32>::forward)`; it must have a visibility, `pub(crate)` for instance, for by that `#[multicore]`
+/// knows that it is no method of a trait. Those, and functions without `explain`, have [`Plan::of_call`].
+///
+/// `explain` puts a hidden type with the function's name beside a free function. A module of that name in the same scope
+/// is in its way: rustc then says that the name is defined twice.
+///
+/// ```
+/// use multicore::{plan_of, prelude::*};
+///
+/// struct Layer {
+///     side: Stream,
+/// }
+///
+/// impl Layer {
+///     #[multicore(explain)]
+///     pub fn forward(&self, x: &Tensor) -> Result<Tensor> {
+///         let y = stream!(&self.side, { x.silu()? });
+///         y.add(x)
+///     }
+/// }
+///
+/// let plan = plan_of!(Layer::forward);
+/// assert_eq!(plan.waits[0].variable, "y");
+/// println!("{plan}\n{}", plan.to_mermaid());
+/// ```
+#[macro_export]
+macro_rules! plan_of {
+    ($($function:tt)*) => {
+        $crate::__private::plan_of!($crate; $($function)*)
+    };
 }
 
 /// `stream!` blocks are read by [`macro@multicore`]; anywhere else this macro explains what is missing.

@@ -7,6 +7,7 @@
 
 use std::marker::PhantomData;
 
+use multicore_timeline::Origin;
 use smallvec::SmallVec;
 
 use crate::current::{self, Context, Entered, with_context};
@@ -15,6 +16,7 @@ use crate::ledger::{Ledger, Mark};
 use crate::limit::CoreLimit;
 use crate::plan::Plan;
 use crate::stream::{AsStream, Stream};
+use crate::syncs::{Reason, Sites, site_of_function};
 use crate::testing::Wait;
 
 /// Positions, at most one a stream: the latest.
@@ -101,7 +103,11 @@ pub(crate) struct Frame {
     entry: Marks,
     /// What was expected on `main` then: it may concern data that the function gets.
     inherited: Marks,
+    /// What the next launch on `main` was to wait for anyway.
+    awaited: Marks,
     used: SmallVec<[Used; 4]>,
+    /// Where the function is in its plan, while the device is traced.
+    sites: Option<Box<Sites>>,
 }
 
 impl Frame {
@@ -117,7 +123,7 @@ impl Frame {
                 self.used.push(Used {
                     stream: stream.clone(),
                     expected: self.inherited.clone(),
-                    awaited: if *stream == self.main { Marks::default() } else { self.entry.clone() },
+                    awaited: if *stream == self.main { self.awaited.clone() } else { self.entry.clone() },
                     launched: 0,
                 });
                 self.used.len() - 1
@@ -137,12 +143,39 @@ impl Frame {
             used.awaited.extend(&std::mem::take(&mut used.expected));
         }
         for mark in std::mem::take(&mut used.awaited).0 {
-            ledger.wait(stream.slot(), mark);
+            if ledger.wait(stream.slot(), mark) && ledger.syncs.on {
+                ledger.syncs.planned.push((mark, true));
+            }
         }
         if used.expected.0.len() > 4 {
             used.expected.0.retain(|m| !ledger.covered(stream.slot(), *m));
         }
         &used.expected.0
+    }
+
+    /// Why a launch at `carrier` waits for `mark`: whether or not it touches the data if `always`.
+    pub(crate) fn reason(&mut self, carrier: Mark, mark: Mark, always: bool, ledger: &mut Ledger) -> Option<Reason> {
+        let sites = self.sites.as_mut()?;
+        if !always {
+            return sites.expected(carrier.stream, mark, |later, earlier| ledger.implies(later, earlier));
+        }
+        let awaited = sites.awaited(carrier.stream, mark);
+        awaited.or_else(|| self.entry.has(mark).then(|| sites.entered(self.plan, mark, &mut ledger.syncs)))
+    }
+}
+
+impl Frame {
+    /// Notes that `main` comes after what `stream` holds at the function's exit.
+    fn note_exit(&self, stream: &Stream, waits: &Marks, ledger: &mut Ledger) {
+        let site = site_of_function(self.plan);
+        ledger.syncs.now = stream.device().backend().now();
+        let last = ledger.last(stream.slot());
+        let event = ledger.syncs.record(last, Origin::Function, Some(site.clone()));
+        let carrier = ledger.next(self.main.slot());
+        for mark in &waits.0 {
+            let reason = Reason { origin: Origin::Function, event: Some(event), site: Some(site.clone()) };
+            ledger.syncs.wait(carrier, Some(*mark), reason);
+        }
     }
 }
 
@@ -157,8 +190,11 @@ impl Region {
     ///
     /// # Errors
     /// When the default device cannot be opened, [`Error::CalledFromStream`](crate::Error::CalledFromStream) inside a
-    /// kernel, and [`Error::ThreadEnding`](crate::Error::ThreadEnding).
+    /// kernel, [`Error::ThreadEnding`](crate::Error::ThreadEnding), and [`Error::Planned`](crate::Error::Planned).
     pub fn enter(plan: &'static Plan) -> Result<Region> {
+        if with_context(|context| context.asked.as_mut().map(|asked| asked.answer(plan))).is_some() {
+            return Err(Error::Planned);
+        }
         current::refuse_in_stream("a `#[multicore]` function")?;
         let main = Stream::try_current()?;
         let serial = plan.serial || main.device().is_serial();
@@ -167,18 +203,32 @@ impl Region {
         books.ledger.tail(main.slot()).into_iter().for_each(|m| entry.add(m));
         let depth = with_context(|context| {
             let outer = context.frames.last_mut().filter(|outer| outer.main.device() == main.device());
-            let inherited = outer.map_or_else(Marks::default, |outer| {
+            let (inherited, awaited) = outer.map_or_else(Default::default, |outer| {
                 let used = outer.used(&main);
                 // What the next launch on `main` waits for comes before this function as well.
                 entry.extend(&used.awaited);
                 let mut inherited = used.expected.clone();
                 inherited.0.retain(|m| !books.ledger.covered(main.slot(), *m));
-                inherited
+                (inherited, used.awaited.clone())
+            });
+            let sites = books.ledger.syncs.on.then(|| {
+                let outer = context.frames.last().filter(|outer| outer.main.device() == main.device());
+                let outer = outer.and_then(|outer| outer.sites.as_ref());
+                Box::new(outer.map_or_else(Sites::default, |outer| outer.inherit(main.slot())))
             });
             if let Some(probe) = &mut context.probe {
                 probe.entered(plan);
             }
-            context.frames.push(Frame { plan, main: main.clone(), serial, entry, inherited, used: SmallVec::new() });
+            context.frames.push(Frame {
+                plan,
+                main: main.clone(),
+                serial,
+                entry,
+                inherited,
+                awaited,
+                used: SmallVec::new(),
+                sites,
+            });
             context.frames.len() - 1
         });
         if with_context(|context| context.frames.len()) <= depth {
@@ -262,10 +312,17 @@ impl Drop for Region {
             let books = &mut *frame.main.device().books();
             for used in frame.used.iter().filter(|u| u.launched != 0 && u.stream != frame.main) {
                 let mut made = false;
+                let mut waits = Marks::default();
                 for mark in books.ledger.tail(used.stream.slot()) {
-                    made |= books.ledger.wait(frame.main.slot(), mark);
+                    if books.ledger.wait(frame.main.slot(), mark) {
+                        made = true;
+                        waits.add(mark);
+                    }
                 }
                 books.ledger.stats.records += u64::from(made);
+                if made && books.ledger.syncs.on {
+                    frame.note_exit(&used.stream, &waits, &mut books.ledger);
+                }
             }
         }
         // To the function around, all this was launched on `main`.
@@ -316,6 +373,10 @@ impl Block<'_> {
         self.region.context(|Context { frames, probe, .. }, depth| {
             let frame = &mut frames[depth];
             let used = &mut frame.used[self.used];
+            if let Some(sites) = &mut frame.sites {
+                let slot = used.stream.slot();
+                events.iter().flat_map(|m| &m.0).for_each(|mark| sites.wait(frame.plan, number, slot, *mark));
+            }
             let marks = if always { &mut used.awaited } else { &mut used.expected };
             if let Some(probe) = probe {
                 let wait = Wait { plan: frame.plan, number };
@@ -328,7 +389,7 @@ impl Block<'_> {
     }
 
     /// Everything launched on the stream so far.
-    pub fn record(&self, _record: u32) -> Recorded {
+    pub fn record(&self, number: u32) -> Recorded {
         self.region.frame(|frame| {
             let used = &frame.used[self.used];
             let slot = used.stream.slot();
@@ -337,6 +398,10 @@ impl Block<'_> {
             ledger.record(slot).into_iter().for_each(|m| marks.add(m));
             let unused = used.expected.0.iter().chain(&used.awaited.0);
             unused.filter(|m| !ledger.covered(slot, **m)).for_each(|m| marks.add(*m));
+            if let Some(sites) = &mut frame.sites {
+                ledger.syncs.now = used.stream.device().backend().now();
+                sites.record(frame.plan, number, ledger.last(slot), &marks.0, &mut ledger.syncs);
+            }
             Recorded(marks)
         })
     }

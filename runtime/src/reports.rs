@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use multicore_timeline::{Core, Operand, Record};
+use multicore_timeline::{Core, Operand, Record, Sync};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
 use crate::error::Fault;
 use crate::kernel::{Launched, OperandInfo};
-use crate::ledger::{Clock, Mark};
+use crate::ledger::{Clock, Ledger, Mark};
 use crate::limit::CoreKind;
+use crate::syncs::Launches;
 
 struct Reported {
     fault: Arc<Fault>,
@@ -23,11 +24,32 @@ struct Reported {
 /// Faults kept until a device-wide synchronisation fetches them; of more than these, the earliest.
 const KEPT: usize = 1024;
 
+/// What a device did while it was traced. All times are in ns since the device was opened.
+///
+/// [`timeline::write_folder`](crate::timeline::write_folder) makes files of it that the field's own tools read.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Trace {
+    /// The operators that ran, by start.
+    pub operators: Vec<Record>,
+    /// What ordered the streams: the records and waits that were really made, by time. A wait has the number of its
+    /// record's event; those of a plan say which function's, on which lines, and for which variable.
+    pub syncs: Vec<Sync>,
+}
+
+/// What workers noted of a trace.
+#[derive(Default)]
+struct Noted {
+    operators: Vec<(Mark, Record)>,
+    /// When those ended that are still asked for.
+    launches: Launches,
+}
+
 /// Where workers put what they have to say.
 pub(crate) struct Reports {
     opened: Instant,
     tracing: AtomicBool,
-    trace: Mutex<Vec<Record>>,
+    trace: Mutex<Noted>,
     faults: Mutex<Vec<Reported>>,
     /// `faults` is not empty, to be read without the lock.
     faulty: AtomicBool,
@@ -84,10 +106,10 @@ impl Reports {
             Some(line) => format!("{}/line_{line}", launched.operator),
             None => launched.operator.to_owned(),
         };
-        let mut trace = self.trace.lock();
+        let mut noted = self.trace.lock();
         let record = Record {
             stream_id: Some(launched.stream),
-            task_id: Some(trace.len() as u64),
+            task_id: Some(noted.operators.len() as u64),
             start_ns: start,
             duration_ns: end - start,
             block_num: launched.blocks,
@@ -95,17 +117,27 @@ impl Reports {
             outputs: operands(&launched.outputs),
             ..Record::new(name, launched.operator, core)
         };
-        trace.push(record);
+        let position = tracing.position.load(Ordering::Relaxed);
+        noted.operators.push((Mark { stream: launched.stream, position }, record));
     }
 
-    /// The trace so far, by start; the next one begins empty.
-    pub(crate) fn take_trace(&self) -> Vec<Record> {
-        let mut trace = std::mem::take(&mut *self.trace.lock());
-        trace.sort_by_key(|r| (r.start_ns, r.task_id));
-        for (i, record) in trace.iter_mut().enumerate() {
-            record.task_id = Some(i as u64);
+    /// The trace so far; the next one begins empty. `reached` gives for each stream how far it is.
+    pub(crate) fn take_trace(&self, ledger: &mut Ledger, reached: impl Fn(u32) -> u64) -> Trace {
+        // A stream is noted to have reached something after that was noted: what is reached now is in what is taken then.
+        let reached: Vec<u64> = (0..ledger.stream_count()).map(reached).collect();
+        let mut noted = self.trace.lock();
+        let mut operators = std::mem::take(&mut noted.operators);
+        for (mark, operator) in &operators {
+            noted.launches.add(*mark, operator.end_ns());
         }
-        trace
+        operators.sort_by_key(|(_, operator)| (operator.start_ns, operator.task_id));
+        let operators = operators.into_iter().zip(0..);
+        let operators = operators.map(|((_, operator), i)| Record { task_id: Some(i), ..operator }).collect();
+        let issued: Vec<u64> = (0..ledger.stream_count()).map(|stream| ledger.last(stream).position).collect();
+        let at = |of: &[u64], stream: u32| of.get(stream as usize).copied().unwrap_or(0);
+        let syncs = ledger.syncs.take(&noted.launches, |stream| at(&reached, stream), |stream| at(&issued, stream));
+        noted.launches.keep_last();
+        Trace { operators, syncs }
     }
 
     /// Something failed at position `at`.

@@ -98,6 +98,7 @@ impl Stream {
     ///
     /// # Errors
     /// Those of [`Event::record`].
+    #[track_caller]
     pub fn record_event(&self) -> Result<Event> {
         let event = Event::new(&self.0.device);
         event.record(self)?;

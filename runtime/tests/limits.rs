@@ -68,7 +68,7 @@ fn a_launch_takes_the_limit_in_force_when_it_is_enqueued() -> Result<()> {
     }
     s.set_core_limit(CoreLimit::NONE.with_vector(1))?;
     device.synchronize()?;
-    let trace = device.take_trace();
+    let trace = device.take_trace().operators;
     let blocks: Vec<_> = trace.iter().map(|r| r.block_num).collect();
     assert_eq!(blocks, [48, 8, 3, 48]);
     assert!(trace.windows(2).all(|w| w[0].end_ns() <= w[1].start_ns), "one stream: one after another");

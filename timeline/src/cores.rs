@@ -1,6 +1,7 @@
 //! How many cores were asked for at each moment.
 
-use crate::{Capture, Core, Row};
+use crate::capture::Row;
+use crate::{Capture, Core};
 
 /// The blocks of the operators that run, from a moment on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

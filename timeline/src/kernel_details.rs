@@ -127,19 +127,26 @@ fn micros(ns: u64) -> String {
     format!("{}.{:03}", ns / 1_000, ns % 1_000)
 }
 
-/// `"4096,7168;1"`: operands by `;`, sizes by `,`. The quotes are part of the cell; writing it as CSV triples them.
+/// `"4096,7168;1"`. The quotes are part of the cell; writing it as CSV triples them.
 fn shapes(operands: &[Operand]) -> String {
-    if operands.is_empty() {
-        return UNKNOWN.into();
-    }
-    let sizes = |x: &Operand| x.shape.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
-    format!("\"{}\"", each(operands, sizes))
+    if operands.is_empty() { UNKNOWN.into() } else { format!("\"{}\"", sizes(operands)) }
 }
 
 /// One text an operand, joined by `;`.
 fn each(operands: &[Operand], text: impl Fn(&Operand) -> String) -> String {
-    if operands.is_empty() {
-        return UNKNOWN.into();
-    }
+    if operands.is_empty() { UNKNOWN.into() } else { joined(operands, text) }
+}
+
+/// `4096,7168;1`: operands by `;`, sizes by `,`.
+pub(crate) fn sizes(operands: &[Operand]) -> String {
+    joined(operands, |x| x.shape.iter().map(usize::to_string).collect::<Vec<_>>().join(","))
+}
+
+/// `DT_BF16;INT32`.
+pub(crate) fn types(operands: &[Operand]) -> String {
+    joined(operands, |x| x.dtype.to_string())
+}
+
+fn joined(operands: &[Operand], text: impl Fn(&Operand) -> String) -> String {
     operands.iter().map(text).collect::<Vec<_>>().join(";")
 }

@@ -6,7 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Capture, Row, Sync, SyncKind};
+use crate::capture::Row;
+use crate::{Capture, Sync};
 
 /// What has lanes of its own: a stream of a device, or what belongs to none of its streams.
 pub(crate) type Track = (u32, Option<u32>);
@@ -75,13 +76,12 @@ impl Item<'_> {
         }
     }
 
-    /// At one moment: what was recorded and waited for comes before what starts then, and what takes no time before
-    /// what does.
+    /// At one moment: what takes no time comes before what does, and records and waits before operators.
     fn order(self) -> (u64, u8) {
         let rank = match self {
-            Item::Sync(sync) if sync.kind == SyncKind::Record => 0,
-            Item::Sync(_) => 1,
-            Item::Row(row) if row.duration_ns == 0 => 2,
+            Item::Sync(sync) if sync.duration_ns == 0 => 0,
+            Item::Row(row) if row.duration_ns == 0 => 1,
+            Item::Sync(_) => 2,
             Item::Row(_) => 3,
         };
         (self.start_ns(), rank)

@@ -6,14 +6,26 @@
 //! Times are whole nanoseconds. They are formatted as microseconds by integer arithmetic, because absolute start times
 //! of real profiles (about 1.8e15 us) are beyond what an `f64` resolves.
 
+pub mod analysis;
+mod arrows;
 pub mod capture;
+pub mod cores;
 mod error;
+pub mod gantt;
 pub mod kernel_details;
+mod lanes;
+mod marks;
+pub mod read;
 mod record;
+mod run;
 mod strings;
 mod sync;
+pub mod trace;
 
 pub use capture::Capture;
-pub use error::{Error, Result};
+pub use error::{Error, ErrorKind, Result};
+pub use marks::{Mark, MarkKind};
+pub use read::{Options, read};
 pub use record::{Core, Operand, Record};
+pub use run::write_folder;
 pub use sync::{Origin, Site, Sync, SyncKind, Via};

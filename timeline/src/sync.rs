@@ -31,6 +31,10 @@ pub enum Origin {
     Hand,
     /// The runtime, because two launches conflicted and nothing ordered them.
     Hazard,
+    /// The entry or the exit of a `#[multicore]` function, which looks from outside as if all it does ran on one stream.
+    Function,
+    /// The runtime, because a buffer got memory that others had used.
+    Memory,
     /// A task in a device's profile, which does not say who made it.
     Device,
 }

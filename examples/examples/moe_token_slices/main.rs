@@ -19,15 +19,13 @@ mod options;
 mod report;
 mod routing;
 
-use std::fs::File;
-use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
 use multicore::prelude::*;
-use multicore::timeline::{Record, kernel_details};
+use multicore::timeline::write_folder;
 
 use layer::Shape;
 use model::Model;
@@ -116,7 +114,7 @@ fn run(options: &Options) -> Result<bool, Failure> {
     pass(&overlapped, &model, &x)?;
     let trace = overlapped.take_trace();
     if let Some(folder) = &options.trace {
-        write_trace(folder, &trace)?;
+        write_folder(folder, &trace.operators, &trace.syncs)?;
     }
     progress.finish_and_clear();
 
@@ -133,7 +131,7 @@ fn run(options: &Options) -> Result<bool, Failure> {
         waits: counts.waits - before.waits,
         hazards: overlapped.stats().hazards + serial.stats().hazards,
         routing: report::Routing::new(&target, &routed),
-        overlap: report::Overlap::new(&overlapped, &trace)?,
+        overlap: report::Overlap::new(&overlapped, &trace.operators)?,
         equal_to_serial,
     };
     if options.json {
@@ -142,7 +140,7 @@ fn run(options: &Options) -> Result<bool, Failure> {
         print!("{figures}")
     }
     if let (Some(folder), false) = (&options.trace, options.json) {
-        println!("profile of one pass: {}", folder.join("kernel_details.csv").display());
+        println!("profile of one pass: {}", folder.display());
     }
     Ok(equal_to_serial)
 }
@@ -157,13 +155,6 @@ fn on<T>(device: &Device, f: impl FnOnce() -> Result<T>) -> Result<T> {
 /// The bits of every element: equal numbers are not enough.
 fn bits(y: &Tensor) -> Result<Vec<u32>> {
     Ok(y.to_vec::<f32>()?.into_iter().map(f32::to_bits).collect())
-}
-
-fn write_trace(folder: &Path, trace: &[Record]) -> Result<(), Failure> {
-    std::fs::create_dir_all(folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
-    let path = folder.join("kernel_details.csv");
-    let file = File::create(&path).map_err(|e| format!("cannot write {}: {e}", path.display()))?;
-    Ok(kernel_details::write(file, trace)?)
 }
 
 /// A bar on a terminal (standard error), nothing elsewhere.

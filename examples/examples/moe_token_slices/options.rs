@@ -45,7 +45,7 @@ pub(crate) struct Options {
     /// Timed passes on each device; the medians are printed
     #[arg(long, default_value_t = 5, value_name = "N")]
     pub(crate) repeat: usize,
-    /// Write the profile of one multi-stream pass to DIR/kernel_details.csv
+    /// Write the profile of one multi-stream pass to DIR: kernel_details.csv, trace_view.json
     #[arg(long, value_name = "DIR")]
     pub(crate) trace: Option<PathBuf>,
     /// Print one JSON object instead of text

@@ -2,15 +2,15 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
-use syn::spanned::Spanned;
 use syn::token::Brace;
 use syn::{Attribute, Block, Expr, ExprBlock, ExprMacro, Local, Stmt, Token};
 
 use super::place::bare;
 use super::value::has_block;
-use super::{Dest, Statement, Walk};
+use super::{Dest, Nested, Statement, Walk};
 use crate::emit::text;
 use crate::emit::writer::own;
+use crate::first;
 use crate::model::{Access, MAIN, Mode, StreamId};
 use crate::parse::StreamBlock;
 use crate::resolve::Bound;
@@ -71,7 +71,7 @@ impl Walk<'_, '_> {
         }
         let after = match &statement {
             Stmt::Item(_) => Vec::new(),
-            _ => self.point(statement.span()),
+            statement => self.point(first::of_statement(statement)),
         };
         written.extend(std::mem::take(&mut self.statement.before).into_iter().map(verbatim));
         written.push(statement);
@@ -109,7 +109,7 @@ impl Walk<'_, '_> {
             fresh = false;
         }
         let needs_point = self.splits || !self.arrivals.is_empty() || !self.moves.is_empty();
-        let after = if needs_point { self.point(value.span()) } else { Vec::new() };
+        let after = if needs_point { self.point(first::of(&value)) } else { Vec::new() };
         written.extend(std::mem::take(&mut self.statement.before).into_iter().map(verbatim));
         finish(value, after, self.statement.launched, dest, written);
         fresh
@@ -155,20 +155,15 @@ impl Walk<'_, '_> {
         let index = self.next_block;
         self.next_block += 1;
         if self.seen.blocks.len() == index {
-            match StreamBlock::from_macro(&call.mac) {
-                Some(Ok(block)) => self.seen.blocks.push(Some(block)),
-                Some(Err(error)) => {
-                    self.errors.push(error);
-                    self.seen.blocks.push(None);
-                }
-                None => self.seen.blocks.push(None),
-            }
+            let block = self.seen.unread.take(&call.mac);
+            self.seen.blocks.push(block);
         }
         let Some(mut block) = self.seen.blocks[index].take() else { return };
         // Only what lies before the block in this statement can be recorded outside of it in time.
         let mut head = self.point(block.span);
         let (stream, is_main, unknown) = self.stream_of(&block.stream);
-        let outer = std::mem::replace(&mut self.on, stream);
+        self.seen.nesting.push(Nested { stream, outer: self.within });
+        let outer = (std::mem::replace(&mut self.on, stream), self.within.replace(index));
         if let Some(output) = &mut self.output {
             head.push(output.enter(index, &block, is_main));
         }
@@ -184,7 +179,7 @@ impl Walk<'_, '_> {
         if unknown {
             self.model.end_unknown(stream);
         }
-        self.on = outer;
+        (self.on, self.within) = outer;
         self.launches += 1;
         self.statement.launched = true;
         if let Some(output) = &mut self.output {
@@ -210,14 +205,16 @@ impl Walk<'_, '_> {
                 };
                 let accesses: Vec<Access> =
                     self.reached(at, mode, None, false).into_iter().map(|used| used.access).collect();
-                let node = self.node(accesses.clone(), place.span(), true);
+                let node = self.node(accesses.clone(), first::of(place), true);
                 if is_after {
                     self.seen.after.push((node, place.clone()));
                 } else {
                     effects.extend(accesses);
                 }
-                let waits = self.output.as_mut().map(|output| output.expects(node)).unwrap_or_default();
-                head.extend(waits.into_iter().map(|wait| quote!(#wait;)));
+                let Some(output) = &mut self.output else { continue };
+                head.extend(output.expects(node).into_iter().map(|wait| quote!(#wait;)));
+                // To rustc the variable is used now, whatever has become of it.
+                head.push(quote!(let _ = #place;));
             }
         }
         effects
@@ -272,7 +269,7 @@ impl Walk<'_, '_> {
 
 /// Ends a block with its value and what comes after the value.
 fn finish(value: Expr, after: Vec<TokenStream>, launched: bool, dest: &Dest, written: &mut Vec<Stmt>) {
-    let span = value.span();
+    let span = first::of(&value);
     if after.is_empty() {
         written.push(Stmt::Expr(value, None));
     } else if !launched {

@@ -2,13 +2,13 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
-use syn::spanned::Spanned;
 use syn::{BinOp, Block, Expr, ExprBlock, ExprForLoop, ExprMatch, ExprWhile, Label, Lifetime, Pat, Stmt};
 
 use super::block::verbatim;
 use super::place::{Usage, bare};
 use super::rules;
 use super::{Dest, Target, Value, Walk};
+use crate::first;
 use crate::model::{Access, Exit, Mode, TargetId};
 use crate::resolve::{Alias, Reach};
 
@@ -197,11 +197,11 @@ impl Walk<'_, '_> {
                     let launched = std::mem::replace(&mut self.statement.launched, true);
                     self.chain(&mut guarded.guard);
                     self.statement.launched = launched;
-                    head.extend(self.point(guarded.guard.span()));
+                    head.extend(self.point(first::of(&guarded.guard)));
                     head
                 }
                 pattern => {
-                    let span = pattern.span();
+                    let span = first::of_pattern(pattern);
                     self.head(Some((pattern.clone(), value.clone())), span)
                 }
             };
@@ -256,7 +256,7 @@ impl Walk<'_, '_> {
         value.lazy |= matches!(bare(&repeated.expr), Expr::Call(call) if !matches!(&*call.func, Expr::Path(path) if rules::callee(&path.path) != rules::Callee::Unknown));
         if value.lazy {
             // Each step may launch. What it uses is borrowed for all of the loop, so nothing can come to it meanwhile.
-            let expects = self.launch(&value.uses, repeated.expr.span());
+            let expects = self.launch(&value.uses, first::of(&repeated.expr));
             crate::emit::place::before_call(&mut repeated.expr, None, expects);
             value = Value {
                 fresh: !value.host,
@@ -312,7 +312,7 @@ impl Walk<'_, '_> {
                     let (label, value) = (&left.label, &left.expr);
                     *expr = Expr::Verbatim(match value {
                         Some(value) => {
-                            let name = syn::Ident::new("__value", Span::mixed_site().located_at(value.span()));
+                            let name = syn::Ident::new("__value", Span::mixed_site().located_at(first::of(value)));
                             quote!({ let #name = #value; #(#written)* break #label #name })
                         }
                         None => quote!({ #(#written)* break #label }),

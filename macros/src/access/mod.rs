@@ -26,7 +26,7 @@ use syn::{Ident, ItemFn};
 use crate::diag::Diagnostics;
 use crate::emit::writer::Writer;
 use crate::model::{Access, Builder, MAIN, Mode, Model, NodeId, Op, StreamId, TargetId, VarId};
-use crate::parse::StreamBlock;
+use crate::parse::{Blocks, StreamBlock};
 use crate::resolve::{Alias, Bound, Reach, Scopes};
 
 /// A node or a point in the source.
@@ -34,6 +34,15 @@ use crate::resolve::{Alias, Bound, Reach, Scopes};
 pub(crate) struct Site {
     pub(crate) stream: StreamId,
     pub(crate) span: Span,
+    /// The innermost block it stands in.
+    pub(crate) block: Option<usize>,
+}
+
+/// Where a block runs, and which block it stands in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Nested {
+    pub(crate) stream: StreamId,
+    pub(crate) outer: Option<usize>,
 }
 
 /// What walking a function once found.
@@ -41,7 +50,11 @@ pub(crate) struct Site {
 pub(crate) struct Seen {
     pub(crate) model: Model,
     pub(crate) scopes: Scopes,
+    /// The blocks in the order they are evaluated, and those that were not met yet.
     pub(crate) blocks: Vec<Option<StreamBlock>>,
+    /// One for each block.
+    pub(crate) nesting: Vec<Nested>,
+    unread: Blocks,
     pub(crate) nodes: Vec<Site>,
     pub(crate) points: Vec<Site>,
     /// The nodes of `after(..)`, each with its place.
@@ -49,8 +62,8 @@ pub(crate) struct Seen {
 }
 
 /// Walks a function to see it. What the statements are stays as it is.
-pub(crate) fn see(streams: &[Ident], function: &mut ItemFn, diagnostics: &mut Diagnostics) -> Seen {
-    let mut seen = Seen::default();
+pub(crate) fn see(streams: &[Ident], function: &mut ItemFn, blocks: Blocks, diagnostics: &mut Diagnostics) -> Seen {
+    let mut seen = Seen { unread: blocks, ..Seen::default() };
     loop {
         let mut walk = Walk::new(seen, None);
         walk.function(streams, function);
@@ -210,6 +223,8 @@ struct Walk<'w, 'p> {
     fields: HashMap<String, u32>,
     streams: HashMap<(VarId, Vec<u32>), StreamId>,
     next_block: usize,
+    /// The innermost block around.
+    within: Option<usize>,
     on: StreamId,
     statement: Statement,
     /// How many nodes were met.
@@ -231,6 +246,7 @@ impl<'w, 'p> Walk<'w, 'p> {
         seen.scopes.rewind();
         seen.nodes.clear();
         seen.points.clear();
+        seen.nesting.clear();
         seen.after.clear();
         Walk {
             seen,
@@ -240,6 +256,7 @@ impl<'w, 'p> Walk<'w, 'p> {
             fields: HashMap::new(),
             streams: HashMap::new(),
             next_block: 0,
+            within: None,
             on: MAIN,
             statement: Statement::default(),
             launches: 0,
@@ -304,14 +321,14 @@ impl<'w, 'p> Walk<'w, 'p> {
     }
 
     fn node(&mut self, accesses: Vec<Access>, span: Span, barrier: bool) -> NodeId {
-        self.seen.nodes.push(Site { stream: self.on, span });
+        self.seen.nodes.push(Site { stream: self.on, span, block: self.within });
         self.model.node(self.on, accesses, barrier)
     }
 
     /// A place where an event may be recorded; what arrived before it is given to the variables.
     fn point(&mut self, span: Span) -> Vec<TokenStream> {
         let arrivals = std::mem::take(&mut self.arrivals);
-        self.seen.points.push(Site { stream: self.on, span });
+        self.seen.points.push(Site { stream: self.on, span, block: self.within });
         let point = self.model.point(self.on, arrivals.clone());
         let mut written = self.output.as_mut().map(|output| output.record(point)).unwrap_or_default();
         let mut filled: Vec<VarId> = arrivals.iter().map(|access| access.var).collect();

@@ -5,43 +5,43 @@ use syn::{GenericArgument, Ident, Path, PathArguments, Type};
 
 /// Types that hold no data of a device.
 const HOST_TYPES: &[&str] = &[
-    "bool",
-    "char",
-    "str",
-    "String",
-    "f32",
-    "f64",
-    "i8",
-    "i16",
-    "i32",
-    "i64",
-    "i128",
-    "isize",
-    "u8",
-    "u16",
-    "u32",
-    "u64",
-    "u128",
-    "usize",
+    "CoreLimit",
+    "DType",
+    "Device",
+    "Duration",
+    "Event",
+    "Instant",
     "NonZero",
     "Range",
     "RangeInclusive",
-    "Duration",
-    "Instant",
     "Stream",
-    "Device",
-    "Event",
-    "CoreLimit",
-    "DType",
+    "String",
+    "bool",
+    "char",
+    "f32",
+    "f64",
+    "i128",
+    "i16",
+    "i32",
+    "i64",
+    "i8",
+    "isize",
+    "str",
+    "u128",
+    "u16",
+    "u32",
+    "u64",
+    "u8",
+    "usize",
 ];
 
 /// Types that hold what their arguments hold.
-const WRAPPERS: &[&str] = &["Option", "Vec", "Box", "Arc", "Rc"];
+const WRAPPERS: &[&str] = &["Arc", "Box", "Option", "Rc", "Vec"];
 
 /// Methods that describe a value and give host data.
 const DESCRIBING: &[&str] = &[
-    "len", "is_empty", "shape", "dims", "rank", "ndim", "dtype", "numel", "capacity", "is_some", "is_none", "is_ok",
-    "is_err",
+    "capacity", "dims", "dtype", "is_empty", "is_err", "is_none", "is_ok", "is_some", "len", "ndim", "numel", "rank",
+    "shape",
 ];
 
 /// Methods that hand on what they are called on, or an element of it.
@@ -83,22 +83,28 @@ const HANDING_ON: &[&str] = &[
     "zip",
 ];
 
+/// Methods that give a value which shares memory with what they are called on.
+const CLONING: &[&str] = &["clone", "cloned", "copied", "reshape", "to_owned"];
+
+/// Methods that give the value itself.
+const TAKING: &[&str] = &["expect", "into_iter", "ok", "take", "unwrap"];
+
 /// Methods that put their arguments into what they are called on.
 const STORING: &[&str] = &["append", "extend", "insert", "push", "push_back", "push_front", "replace", "set"];
 
 /// Methods after which an iterator has done its work.
 const CONSUMING: &[&str] =
-    &["collect", "count", "sum", "product", "fold", "for_each", "max", "min", "any", "all", "find", "next"];
+    &["all", "any", "collect", "count", "find", "fold", "for_each", "max", "min", "next", "product", "sum"];
 
 /// Functions that hand on their argument.
-const WRAPPING: &[&str] = &["Ok", "Some", "Err", "Box::new", "Arc::new", "Rc::new", "Vec::from"];
+const WRAPPING: &[&str] = &["Arc::new", "Box::new", "Err", "Ok", "Rc::new", "Some", "Vec::from"];
 
 /// Functions that make an empty collection.
 const EMPTY: &[&str] =
-    &["Vec::new", "Vec::with_capacity", "String::new", "HashMap::new", "BTreeMap::new", "VecDeque::new"];
+    &["BTreeMap::new", "HashMap::new", "String::new", "Vec::new", "Vec::with_capacity", "VecDeque::new"];
 
 /// Macros that never return.
-const DIVERGING: &[&str] = &["panic", "unreachable", "todo", "unimplemented"];
+const DIVERGING: &[&str] = &["panic", "todo", "unimplemented", "unreachable"];
 
 pub(crate) fn is_host_type(ty: &Type) -> bool {
     match ty {
@@ -109,7 +115,8 @@ pub(crate) fn is_host_type(ty: &Type) -> bool {
                 }
                 _ => false,
             };
-            is_one_of(&last.ident, HOST_TYPES) || is_one_of(&last.ident, WRAPPERS) && arguments()
+            let name = last.ident.to_string();
+            is_one_of(&name, HOST_TYPES) || is_one_of(&name, WRAPPERS) && arguments()
         }),
         Type::Reference(reference) => is_host_type(&reference.elem),
         Type::Slice(slice) => is_host_type(&slice.elem),
@@ -121,8 +128,10 @@ pub(crate) fn is_host_type(ty: &Type) -> bool {
     }
 }
 
-fn is_one_of(name: &Ident, list: &[&str]) -> bool {
-    list.iter().any(|known| name == known)
+/// Is the name on a list? The lists are sorted: an identifier is compared with text by printing it, and a function of a
+/// hundred blocks has hundreds of them.
+fn is_one_of(name: &str, list: &[&str]) -> bool {
+    list.binary_search(&name).is_ok()
 }
 
 /// A constant or a variant rather than a variable: `None`, `LIMIT`.
@@ -130,36 +139,39 @@ pub(crate) fn is_constant(name: &Ident) -> bool {
     name.to_string().starts_with(char::is_uppercase)
 }
 
-pub(crate) fn describes(method: &Ident) -> bool {
-    is_one_of(method, DESCRIBING)
+/// What the name of a method tells.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Method {
+    /// Describes what it is called on, and gives host data.
+    pub(crate) describes: bool,
+    /// Hands on what it is called on, or an element of it.
+    pub(crate) hands_on: bool,
+    /// What it returns may borrow mutably from what it is called on.
+    pub(crate) lends_mutably: bool,
+    /// Gives a value that shares memory with what it is called on.
+    pub(crate) clones: bool,
+    /// Gives the value itself.
+    pub(crate) takes: bool,
+    /// After it, an iterator has done its work.
+    pub(crate) consumes: bool,
+    /// Puts its arguments into what it is called on.
+    pub(crate) stores: bool,
+    /// Gives pairs of an index and an element.
+    pub(crate) indexes: bool,
 }
 
-pub(crate) fn hands_on(method: &Ident) -> bool {
-    is_one_of(method, HANDING_ON)
-}
-
-/// May what the method returns borrow mutably from what it is called on?
-pub(crate) fn lends_mutably(method: &Ident) -> bool {
-    let name = method.to_string();
-    name.split('_').any(|word| word == "mut") || name == "drain" || name == "entry"
-}
-
-pub(crate) fn stores(method: &Ident) -> bool {
-    is_one_of(method, STORING)
-}
-
-pub(crate) fn consumes(method: &Ident) -> bool {
-    is_one_of(method, CONSUMING)
-}
-
-/// Does the method give a value that shares memory with what it is called on?
-pub(crate) fn clones(method: &Ident) -> bool {
-    is_one_of(method, &["clone", "cloned", "copied", "reshape", "to_owned"])
-}
-
-/// Does the method give the value itself?
-pub(crate) fn takes(method: &Ident) -> bool {
-    is_one_of(method, &["into_iter", "unwrap", "expect", "ok", "take"])
+pub(crate) fn method(name: &Ident) -> Method {
+    let name = &*name.to_string();
+    Method {
+        describes: is_one_of(name, DESCRIBING),
+        hands_on: is_one_of(name, HANDING_ON),
+        lends_mutably: name.split('_').any(|word| word == "mut") || name == "drain" || name == "entry",
+        clones: is_one_of(name, CLONING),
+        takes: is_one_of(name, TAKING),
+        consumes: is_one_of(name, CONSUMING),
+        stores: is_one_of(name, STORING),
+        indexes: name == "enumerate",
+    }
 }
 
 /// What a called path is known to do.
@@ -177,18 +189,15 @@ pub(crate) enum Callee {
 
 pub(crate) fn callee(path: &Path) -> Callee {
     let Some(last) = path.segments.last() else { return Callee::Unknown };
+    let name = last.ident.to_string();
     let before = path.segments.len().checked_sub(2).map(|at| &path.segments[at].ident);
-    let is = |list: &[&str]| {
-        list.iter().any(|known| match known.split_once("::") {
-            Some((ty, function)) => before.is_some_and(|before| before == ty) && last.ident == function,
-            None => last.ident == known,
-        })
-    };
+    let qualified = before.map(|before| format!("{before}::{name}"));
+    let is = |list: &[&str]| is_one_of(&name, list) || qualified.as_ref().is_some_and(|name| is_one_of(name, list));
     if is(EMPTY) {
         Callee::Empty
-    } else if is(WRAPPING) || is_constant(&last.ident) {
+    } else if is(WRAPPING) || name.starts_with(char::is_uppercase) {
         Callee::Wraps
-    } else if last.ident == "drop" {
+    } else if name == "drop" {
         Callee::Drops
     } else {
         Callee::Unknown
@@ -196,5 +205,20 @@ pub(crate) fn callee(path: &Path) -> Callee {
 }
 
 pub(crate) fn diverges(path: &Path) -> bool {
-    path.segments.last().is_some_and(|last| is_one_of(&last.ident, DIVERGING))
+    path.segments.last().is_some_and(|last| is_one_of(&last.ident.to_string(), DIVERGING))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_sorted() {
+        for list in [
+            HOST_TYPES, WRAPPERS, DESCRIBING, HANDING_ON, CLONING, TAKING, STORING, CONSUMING, WRAPPING, EMPTY,
+            DIVERGING,
+        ] {
+            assert!(list.is_sorted(), "{list:?}");
+        }
+    }
 }

@@ -40,9 +40,9 @@ fn plan_of(source: &str) -> String {
 fn planned(source: &str) -> (Seen, Plan) {
     let function =
         crate::parse::parse(TokenStream::new(), tokens(source)).map_err(|e| e.messages()).expect("the source is right");
-    let mut item = function.item;
+    let (mut item, blocks) = (function.item, function.blocks);
     let mut diagnostics = Diagnostics::default();
-    let seen = see(&function.args.streams, &mut item, &mut diagnostics);
+    let seen = see(&function.args.streams, &mut item, blocks, &mut diagnostics);
     assert!(diagnostics.is_empty());
     let plan = analyse(&seen.model);
     (seen, plan)
@@ -462,4 +462,20 @@ fn conditions_are_evaluated_before_their_arms() {
             "2:b expects mut y of 1:a, 2:main",
         ],
     );
+}
+
+#[test]
+fn a_parameter_may_have_been_used_before_it_gets_its_first_value_here() {
+    // Second time round, what `y` lends is read through `x`.
+    let plan = plan_of(
+        "fn f(a: &Stream, b: &Stream, mut x: View, mut y: Tensor) -> Result<()> {
+             loop {
+                 stream!(a, { f(&x)? });
+                 stream!(b, { y.update()? });
+                 x = view(&y)?;
+             }
+         }",
+    );
+    let lines: Vec<&str> = plan.lines().collect();
+    assert!(lines.contains(&"4:b expects mut y of 3:a, 5:main"), "{plan}");
 }

@@ -1,16 +1,15 @@
 //! Expressions: the uses in them, and the calls that may launch something.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
-use quote::ToTokens;
 use syn::parse::Parser;
 use syn::punctuated::Punctuated;
-use syn::spanned::Spanned;
 use syn::{BinOp, Expr, ExprMacro, Token, Type, UnOp};
 
 use super::place::{Usage, bare, root};
-use super::rules::{self, Callee};
+use super::rules::{self, Callee, Method};
 use super::{Dest, Use, Value, Walk};
 use crate::emit::place;
+use crate::first;
 use crate::model::{Access, Exit, Mode, Op};
 use crate::resolve::Reach;
 
@@ -172,7 +171,7 @@ impl Walk<'_, '_> {
         for (i, operand) in place::operands(expr).into_iter().enumerate() {
             let before = self.launches;
             let usage = match known {
-                Known::Method { lends_mutably, clones, takes, .. } if i == 0 => {
+                Known::Method(Method { lends_mutably, clones, takes, .. }) if i == 0 => {
                     if clones {
                         Usage::Clone
                     } else if takes {
@@ -189,27 +188,27 @@ impl Walk<'_, '_> {
                 last_launch = Some(i);
             }
         }
-        if let (Known::Method { stores: true, .. }, Expr::MethodCall(call)) = (known, &*expr)
+        if let (Known::Method(Method { stores: true, .. }), Expr::MethodCall(call)) = (known, &*expr)
             && let Some(var) = root(&self.seen.scopes, &call.receiver)
         {
             self.learn(&Access::new(var, Mode::Write), &Value::of(parts[1..].to_vec()));
         }
         let value = Value::of(parts);
         match known {
-            Known::Method { describes: true, .. } | Known::Callee(Callee::Drops) => return Value::host(),
+            Known::Method(Method { describes: true, .. }) | Known::Callee(Callee::Drops) => return Value::host(),
             Known::Callee(Callee::Empty) => return Value::default(),
             Known::Callee(Callee::Wraps) => return value,
-            Known::Method { hands_on: true, indexes, .. } => return Value { indexed: indexes, ..value },
+            Known::Method(Method { hands_on: true, indexes, .. }) => return Value { indexed: indexes, ..value },
             // Host data alone: an operator or method of numbers. A function may make data out of a shape.
-            Known::Operator | Known::Method { .. } if value.host && !value.lazy => return Value::host(),
+            Known::Operator | Known::Method(_) if value.host && !value.lazy => return Value::host(),
             _ => {}
         }
-        let expects = self.launch(&value.uses, expr.span());
+        let expects = self.launch(&value.uses, first::of(expr));
         place::before_call(expr, last_launch, expects);
         if compares || assigns {
             return Value::host();
         }
-        let lazy = value.lazy && !matches!(known, Known::Method { consumes: true, .. });
+        let lazy = value.lazy && !matches!(known, Known::Method(Method { consumes: true, .. }));
         Value { fresh: true, lazy, holds: self.held(&value), ..Value::default() }
     }
 
@@ -226,7 +225,7 @@ impl Walk<'_, '_> {
         }
         let diverges = rules::diverges(&mac.path);
         let value = self.tokens(mac.tokens.clone());
-        let span = mac.path.span();
+        let span = first::of_path(&mac.path);
         let expects = self.launch(&value.uses, span);
         place::before_call(expr, None, expects);
         if diverges {
@@ -320,31 +319,13 @@ fn collect(seq: &[Op], touched: &mut Vec<Access>) {
 enum Known {
     Operator,
     Callee(Callee),
-    Method {
-        describes: bool,
-        hands_on: bool,
-        lends_mutably: bool,
-        clones: bool,
-        takes: bool,
-        consumes: bool,
-        stores: bool,
-        indexes: bool,
-    },
+    Method(Method),
 }
 
 impl Known {
     fn of(expr: &Expr) -> Known {
         match expr {
-            Expr::MethodCall(call) => Known::Method {
-                describes: rules::describes(&call.method),
-                hands_on: rules::hands_on(&call.method),
-                lends_mutably: rules::lends_mutably(&call.method),
-                clones: rules::clones(&call.method),
-                takes: rules::takes(&call.method),
-                consumes: rules::consumes(&call.method),
-                stores: rules::stores(&call.method),
-                indexes: call.method == "enumerate",
-            },
+            Expr::MethodCall(call) => Known::Method(rules::method(&call.method)),
             Expr::Call(call) => match bare(&call.func) {
                 Expr::Path(path) => Known::Callee(rules::callee(&path.path)),
                 _ => Known::Callee(Callee::Unknown),
@@ -355,8 +336,19 @@ impl Known {
 }
 
 fn is_assignment(op: &BinOp) -> bool {
-    let text = op.to_token_stream().to_string();
-    text.ends_with('=') && !is_comparison(op)
+    matches!(
+        op,
+        BinOp::AddAssign(_)
+            | BinOp::SubAssign(_)
+            | BinOp::MulAssign(_)
+            | BinOp::DivAssign(_)
+            | BinOp::RemAssign(_)
+            | BinOp::BitXorAssign(_)
+            | BinOp::BitAndAssign(_)
+            | BinOp::BitOrAssign(_)
+            | BinOp::ShlAssign(_)
+            | BinOp::ShrAssign(_)
+    )
 }
 
 fn is_comparison(op: &BinOp) -> bool {

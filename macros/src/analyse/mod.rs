@@ -15,6 +15,8 @@
 mod state;
 
 #[cfg(test)]
+mod oracle;
+#[cfg(test)]
 mod tests;
 
 use state::{Entry, State};
@@ -24,13 +26,9 @@ use crate::plan::{Plan, Update, Wait, WaitKind};
 
 /// Finds the plan.
 pub(crate) fn analyse(model: &Model) -> Plan {
-    let mut analysis = Analysis {
-        model,
-        overwritten: overwritten(model),
-        plan: Plan::default(),
-        leaving: vec![Leaving::default(); model.targets as usize],
-        final_pass: true,
-    };
+    let (overwritten, barriers) = survey(model);
+    let leaving = vec![Leaving::default(); model.targets as usize];
+    let mut analysis = Analysis { model, overwritten, barriers, plan: Plan::default(), leaving, final_pass: true };
     analysis.seq(&model.body, Some(State::new(model)));
     analysis.plan
 }
@@ -52,6 +50,8 @@ struct Analysis<'m> {
     plan: Plan,
     /// The variables that some node writes, or what takes over their events: readers of others need not be remembered.
     overwritten: Vec<bool>,
+    /// The streams that wait for something whether or not they touch it.
+    barriers: Vec<bool>,
     leaving: Vec<Leaving>,
     /// Loops around have reached their fixpoint: what is found goes into the plan.
     final_pass: bool,
@@ -71,8 +71,8 @@ impl Analysis<'_> {
             Op::Begin(stream) => state.begin(*stream),
             Op::End(stream) => state.end(*stream),
             Op::Launch(node) => self.node(node, &mut state),
-            Op::Touch(access) => self.touch(access, &mut state),
-            Op::Point(point) => state.commit(point.id, point.stream, point.position, &point.defines),
+            Op::Touch(access) => self.touch(access, false, &mut state),
+            Op::Point(point) => state.commit(point, self.barriers[point.stream.index()]),
             Op::Move(moved) => state.transfer(moved.id, &moved.from, &moved.to, moved.replaces),
             Op::Branch { arms, end } => return self.branch(arms, *end, state),
             Op::Loop { target, start, body, end } => {
@@ -134,7 +134,8 @@ impl Analysis<'_> {
         let mut before: Vec<(Entry, usize)> = Vec::new();
         for (i, access) in node.accesses.iter().enumerate() {
             for entry in state.entries(access.var) {
-                if entry.access.conflicts(access) && !state.is_after(node.stream, entry, node.barrier) {
+                let asked_for = entry.behind.is_none_or(|stream| node.barrier && stream == node.stream);
+                if asked_for && entry.access.conflicts(access) && !state.is_after(node.stream, entry, node.barrier) {
                     before.push((entry.clone(), i));
                 }
             }
@@ -166,13 +167,13 @@ impl Analysis<'_> {
             }
         }
         if !node.barrier {
-            node.accesses.iter().for_each(|access| self.touch(access, state));
+            node.accesses.iter().for_each(|access| self.touch(access, true, state));
         }
     }
 
-    fn touch(&self, access: &Access, state: &mut State) {
+    fn touch(&self, access: &Access, ordered: bool, state: &mut State) {
         if access.mode == Mode::Write || self.overwritten[access.var.index()] {
-            state.touch(access);
+            state.touch(access, ordered);
         }
     }
 
@@ -204,29 +205,31 @@ impl Analysis<'_> {
     }
 }
 
-fn overwritten(model: &Model) -> Vec<bool> {
-    fn mark(seq: &Seq, written: &mut [bool]) {
+/// The variables that are overwritten, and the streams that have barriers.
+fn survey(model: &Model) -> (Vec<bool>, Vec<bool>) {
+    fn mark(seq: &Seq, written: &mut [bool], barriers: &mut [bool]) {
         for op in seq {
             match op {
                 Op::Launch(node) => {
-                    node.accesses.iter().for_each(|access| written[access.var.index()] |= access.mode == Mode::Write)
+                    node.accesses.iter().for_each(|access| written[access.var.index()] |= access.mode == Mode::Write);
+                    barriers[node.stream.index()] |= node.barrier;
                 }
                 Op::Touch(access) => written[access.var.index()] |= access.mode == Mode::Write,
-                Op::Branch { arms, .. } => arms.iter().for_each(|arm| mark(arm, written)),
-                Op::Loop { body, .. } | Op::Labelled { body, .. } => mark(body, written),
+                Op::Branch { arms, .. } => arms.iter().for_each(|arm| mark(arm, written, barriers)),
+                Op::Loop { body, .. } | Op::Labelled { body, .. } => mark(body, written, barriers),
                 _ => {}
             }
         }
     }
-    let mut written = vec![false; model.variables as usize];
-    mark(&model.body, &mut written);
+    let (mut written, mut barriers) = (vec![false; model.variables as usize], vec![false; model.streams.len()]);
+    mark(&model.body, &mut written, &mut barriers);
     loop {
         let before = written.iter().filter(|w| **w).count();
         for [from, to] in model.moves.iter().rev() {
             written[from.index()] |= written[to.index()];
         }
         if before == written.iter().filter(|w| **w).count() {
-            return written;
+            return (written, barriers);
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use crate::model::{Access, Mode, Model, MoveId, PointId, Position, StreamId, VarId};
+use crate::model::{Access, Mode, Model, MoveId, Point, PointId, Position, StreamId, VarId};
 use crate::plan::Update;
 
 /// For each stream, the position up to which all of it comes before; 0 if there is no number.
@@ -83,7 +83,9 @@ pub(crate) struct Entry {
     pub(crate) stream: Option<StreamId>,
     pub(crate) position: Position,
     /// What its stream came after, if it was executed on every path to here and not again since.
-    pub(crate) known: Option<Known>,
+    pub(crate) known: Option<Clock>,
+    /// This stream has overwritten it, if it did touch the data: only what the stream waits for anyway still asks for it.
+    pub(crate) behind: Option<StreamId>,
 }
 
 impl Entry {
@@ -92,6 +94,7 @@ impl Entry {
             && self.stream == other.stream
             && self.origin == other.origin
             && self.access == other.access
+            && self.behind == other.behind
     }
 }
 
@@ -103,8 +106,18 @@ pub(crate) struct State {
     /// The last point of each stream.
     last: Vec<Position>,
     entries: Vec<Rc<Vec<Entry>>>,
-    /// Touched since the last point; true if on every path to here.
-    pending: Vec<(Access, bool)>,
+    /// Touched since the last point.
+    pending: Vec<Pending>,
+}
+
+/// An access that no point has recorded yet.
+#[derive(Clone, Debug)]
+struct Pending {
+    access: Access,
+    /// On every path to here.
+    sure: bool,
+    /// Its stream has waited for all that conflicts with it.
+    ordered: bool,
 }
 
 impl State {
@@ -146,59 +159,71 @@ impl State {
     pub(crate) fn wait(&mut self, stream: StreamId, entry: &Entry, anyway: bool) {
         let (Some(source), Some(known)) = (entry.stream, &entry.known) else { return };
         let Some(mine) = &mut self.known[stream.index()] else { return };
-        mine.expected.merge(&known.expected);
+        mine.expected.merge(known);
         mine.expected.raise(source, entry.position);
         if anyway {
-            mine.certain.merge(&known.certain);
+            // An event brings along what its stream should have waited for, made or not.
+            mine.certain.merge(known);
             mine.certain.raise(source, entry.position);
         }
     }
 
-    pub(crate) fn touch(&mut self, access: &Access) {
-        match self.pending.iter_mut().find(|(pending, _)| pending == access) {
-            Some((_, sure)) => *sure = true,
-            None => self.pending.push((access.clone(), true)),
+    pub(crate) fn touch(&mut self, access: &Access, ordered: bool) {
+        match self.pending.iter_mut().find(|pending| pending.access == *access) {
+            Some(pending) => (pending.sure, pending.ordered) = (true, pending.ordered || ordered),
+            None => self.pending.push(Pending { access: access.clone(), sure: true, ordered }),
         }
     }
 
-    /// A point: what was touched can be recorded from here on.
-    pub(crate) fn commit(&mut self, point: PointId, stream: StreamId, position: Position, defines: &[Access]) {
-        let pending = std::mem::take(&mut self.pending);
+    /// A point: what was touched can be recorded from here on. `has_barriers`: the stream waits for something anyway.
+    pub(crate) fn commit(&mut self, point: &Point, has_barriers: bool) {
+        let Point { id, stream, position, ref defines } = *point;
+        let mut pending = std::mem::take(&mut self.pending);
         if pending.is_empty() && defines.is_empty() {
             return;
         }
         self.last[stream.index()] = position;
         let known = self.known[stream.index()].clone().unwrap_or_default();
-        let defined = defines.iter().map(|access| (access.clone(), true));
-        for (access, sure) in pending.into_iter().chain(defined) {
+        let touched = pending.len();
+        pending.extend(defines.iter().map(|access| Pending { access: access.clone(), sure: true, ordered: true }));
+        for (i, Pending { access, sure, ordered }) in pending.into_iter().enumerate() {
+            let is_new_value = i >= touched;
             let entries = Rc::make_mut(&mut self.entries[access.var.index()]);
-            if entries.iter().any(|e| {
-                e.point == point && e.stream == Some(stream) && e.position == position && e.access.stands_for(&access)
-            }) {
+            let known_here = |e: &Entry| e.point == id && e.stream == Some(stream) && e.position == position;
+            if !is_new_value && entries.iter().any(|e| known_here(e) && e.access.stands_for(&access)) {
                 continue;
             }
+            let mut alone = sure && access.is_everything();
             if sure {
-                entries.retain(|e| {
-                    !(access.overwrites(&e.access) || e.stream == Some(stream) && access.stands_for(&e.access))
+                entries.retain_mut(|e| {
+                    if e.stream == Some(stream) {
+                        return !access.stands_for(&e.access) && !access.overwrites(&e.access);
+                    }
+                    if !access.overwrites(&e.access) {
+                        return true;
+                    }
+                    let comes_after = |clock: &Clock| e.stream.is_some_and(|s| clock.get(s) >= e.position);
+                    if !ordered && e.behind != Some(stream) && !comes_after(&known.expected) {
+                        alone &= e.behind.is_some();
+                        return true;
+                    }
+                    let by_another = e.behind.is_some_and(|other| other != stream);
+                    if is_new_value || !has_barriers || by_another || comes_after(&known.certain) {
+                        return false;
+                    }
+                    e.behind = Some(stream);
+                    true
                 });
             }
             let update = match access.mode {
                 Mode::Read => Update::Read,
                 // On the other paths, what others did since must stay.
-                Mode::Write if sure && access.is_everything() => Update::Wrote,
+                Mode::Write if alone => Update::Wrote,
                 Mode::Write => Update::MayWrite,
             };
-            let (origin, known) = (access.var, sure.then(|| known.clone()));
-            entries.push(Entry {
-                access,
-                point,
-                origin,
-                update,
-                moves: Rc::default(),
-                stream: Some(stream),
-                position,
-                known,
-            });
+            let (origin, known) = (access.var, sure.then(|| known.expected.clone()));
+            let (moves, stream) = (Rc::default(), Some(stream));
+            entries.push(Entry { access, point: id, origin, update, moves, stream, position, known, behind: None });
         }
     }
 
@@ -246,6 +271,7 @@ impl State {
                     entry.position = old;
                     entry.known = None;
                     entry.stream = entry.stream.filter(|s| is_same(*s));
+                    entry.behind = entry.behind.filter(|s| is_same(*s));
                 }
                 insert(&mut all, entry);
             }
@@ -271,14 +297,16 @@ impl State {
                 changed |= join_entries(mine, theirs);
             }
         }
-        for (access, sure) in &mut self.pending {
-            let still = *sure && other.pending.iter().any(|(a, sure)| a == access && *sure);
-            changed |= *sure && !still;
-            *sure = still;
+        for mine in &mut self.pending {
+            let theirs = other.pending.iter().find(|theirs| theirs.access == mine.access);
+            let sure = mine.sure && theirs.is_some_and(|theirs| theirs.sure);
+            changed |= mine.sure && !sure;
+            mine.sure = sure;
+            mine.ordered &= theirs.is_none_or(|theirs| theirs.ordered);
         }
-        for (access, _) in &other.pending {
-            if !self.pending.iter().any(|(pending, _)| pending == access) {
-                self.pending.push((access.clone(), false));
+        for theirs in &other.pending {
+            if !self.pending.iter().any(|mine| mine.access == theirs.access) {
+                self.pending.push(Pending { sure: false, ..theirs.clone() });
                 changed = true;
             }
         }

@@ -1,11 +1,7 @@
-//! The plan of straight-line programs is the transitive reduction, found here by brute force on bit sets.
-
-use std::collections::BTreeSet;
-
-use proptest::prelude::*;
+//! Small models, each with the plan it must have. (`oracle` has the random ones.)
 
 use super::analyse;
-use crate::model::{Access, Builder, MAIN, Mode, Model, NodeId, Op, PointId, Seq, StreamId, VarId};
+use crate::model::{Access, Builder, MAIN, Mode, Model, PointId, Seq, StreamId, VarId};
 use crate::plan::WaitKind;
 
 fn access(var: u32, path: &[u32], mode: Mode) -> Access {
@@ -214,149 +210,33 @@ fn after_is_satisfied_by_waits_that_are_made_anyway_alone() {
     assert_eq!(kinds, [(1, WaitKind::Expect), (2, WaitKind::Wait)]);
 }
 
-// ------------------------------------------------------------------------------------------------------------ the oracle
-
-#[derive(Clone, Debug)]
-enum Step {
-    /// A statement with one or two nodes, and what it gives a value to.
-    Statement { stream: u32, nodes: Vec<Vec<Access>>, defines: Vec<Access> },
-    /// `to` is another name for `from` from here on.
-    Move { from: u32, to: u32 },
-}
-
-fn accesses(vars: u32) -> impl Strategy<Value = Vec<Access>> {
-    let one = (0..vars, prop::collection::vec(0..2u32, 0..3), prop::bool::ANY);
-    let one = one.prop_map(|(var, path, writes)| access(var, &path, if writes { Mode::Write } else { Mode::Read }));
-    prop::collection::vec(one, 0..4)
-}
-
-fn step(streams: u32, vars: u32) -> impl Strategy<Value = Step> {
-    let defines = prop::collection::vec((0..vars).prop_map(write), 0..2);
-    let nodes = prop::collection::vec(accesses(vars), 1..3);
-    let statement =
-        (0..streams, nodes, defines).prop_map(|(stream, nodes, defines)| Step::Statement { stream, nodes, defines });
-    let moves = (0..vars, 0..vars).prop_filter("another variable", |(from, to)| from != to);
-    prop_oneof![8 => statement, 1 => moves.prop_map(|(from, to)| Step::Move { from, to })]
-}
-
-fn program() -> impl Strategy<Value = (u32, Vec<Step>)> {
-    (2..=16u32, 2..10u32)
-        .prop_flat_map(|(streams, vars)| (Just(streams), prop::collection::vec(step(streams, vars), 1..60)))
-}
-
-fn model_of(streams: u32, steps: &[Step]) -> Model {
+#[test]
+fn what_was_overwritten_by_a_use_that_may_touch_nothing_is_still_waited_for_by_after() {
+    // `x.reset()` on `t` may launch nothing: then `s` has produced what `after(x)` means.
     let mut builder = Builder::default();
-    let streams: Vec<StreamId> = (0..streams).map(|s| builder.stream(format!("s{s}"))).collect();
-    for _ in 0..10 {
-        let var = builder.var();
-        builder.declare(var);
-    }
-    for step in steps {
-        match step {
-            Step::Statement { stream, nodes, defines } => {
-                let stream = streams[*stream as usize];
-                nodes.iter().for_each(|accesses| {
-                    builder.node(stream, accesses.clone(), false);
-                });
-                builder.point(stream, defines.clone());
-            }
-            Step::Move { from, to } => {
-                builder.transfer(read(*from), write(*to), true);
-            }
-        }
-    }
-    builder.finish()
+    let (s, t, u) = (builder.stream("s".into()), builder.stream("t".into()), builder.stream("u".into()));
+    builder.var();
+    statement(&mut builder, s, &[write(0)]);
+    statement(&mut builder, t, &[write(0)]);
+    builder.node(t, vec![read(0)], true);
+    // The event of `t` brings along what `t` should have waited for.
+    builder.node(u, vec![read(0)], true);
+    assert_eq!(
+        plan_of(&builder.finish()),
+        ["node 1 waits for x0 of [0]", "node 2 waits for x0 of [0]", "node 3 waits for x0 of [1]"]
+    );
 }
 
-/// The cross-stream edges of the transitive reduction of stream order and data flow, from points to nodes.
-///
-/// Nothing is pruned here: every two accesses are held against each other. The graph has a vertex for each node and for
-/// each point; an event is recorded at a point, so what a node did is known behind the point after it.
-fn reduction(model: &Model) -> BTreeSet<(PointId, NodeId)> {
-    #[derive(Clone)]
-    struct Done {
-        access: Access,
-        vertex: usize,
-        point: Option<PointId>,
-        stream: StreamId,
-    }
-    let mut done: Vec<Vec<Done>> = vec![Vec::new(); model.variables as usize];
-    let mut fifo: Vec<Option<usize>> = vec![None; model.streams.len()];
-    let mut preds: Vec<Vec<usize>> = Vec::new();
-    let mut cross: Vec<(usize, usize, PointId, NodeId)> = Vec::new();
-    for op in &model.body {
-        let vertex = preds.len();
-        match op {
-            Op::Launch(node) => {
-                preds.push(fifo[node.stream.index()].replace(vertex).into_iter().collect());
-                for access in &node.accesses {
-                    for other in &done[access.var.index()] {
-                        if other.access.conflicts(access) && other.stream != node.stream {
-                            let point = other.point.expect("points come before other streams' nodes");
-                            preds[vertex].push(other.vertex);
-                            cross.push((other.vertex, vertex, point, node.id));
-                        }
-                    }
-                }
-                for access in &node.accesses {
-                    let (access, stream) = (access.clone(), node.stream);
-                    done[access.var.index()].push(Done { access, vertex, point: None, stream });
-                }
-            }
-            Op::Point(point) => {
-                preds.push(fifo[point.stream.index()].replace(vertex).into_iter().collect());
-                for done in done.iter_mut().flatten().filter(|d| d.point.is_none()) {
-                    (done.vertex, done.point) = (vertex, Some(point.id));
-                }
-                for access in &point.defines {
-                    // A new value: nobody who used the old one matters.
-                    done[access.var.index()].clear();
-                    let access = access.clone();
-                    let point_id = Some(point.id);
-                    done[access.var.index()].push(Done { access, vertex, point: point_id, stream: point.stream });
-                }
-            }
-            Op::Move(moved) => {
-                done[moved.to.var.index()] = done[moved.from.var.index()].clone();
-                done[moved.to.var.index()].iter_mut().for_each(|d| d.access.var = moved.to.var);
-            }
-            _ => {}
-        }
-    }
-    // Reachability as bit sets: vertices are in topological order.
-    let words = preds.len().div_ceil(64);
-    let mut reach: Vec<Vec<u64>> = Vec::with_capacity(preds.len());
-    for (vertex, preds) in preds.iter().enumerate() {
-        let mut all = vec![0u64; words];
-        for &pred in preds {
-            all.iter_mut().zip(&reach[pred]).for_each(|(a, b)| *a |= b);
-            all[pred / 64] |= 1 << (pred % 64);
-        }
-        debug_assert_eq!(reach.len(), vertex);
-        reach.push(all);
-    }
-    let reaches = |a: usize, b: usize| reach[b][a / 64] >> (a % 64) & 1 == 1;
-    let kept = cross.iter().filter(|(from, to, ..)| !preds[*to].iter().any(|&via| via != *from && reaches(*from, via)));
-    kept.map(|&(_, _, point, node)| (point, node)).collect()
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 4000, ..ProptestConfig::default() })]
-
-    #[test]
-    fn the_plan_of_straight_code_is_the_transitive_reduction((streams, steps) in program()) {
-        let model = model_of(streams, &steps);
-        let plan = analyse(&model);
-        let waits: Vec<(PointId, NodeId)> = plan
-            .waits
-            .iter()
-            .flat_map(|(&node, waits)| waits.iter().flat_map(move |wait| wait.points.iter().map(move |&point| (point, node))))
-            .collect();
-        let distinct: BTreeSet<(PointId, NodeId)> = waits.iter().copied().collect();
-        prop_assert_eq!(distinct.len(), waits.len(), "no pair twice");
-        let expected = reduction(&model);
-        let sources: BTreeSet<PointId> = expected.iter().map(|(point, _)| *point).collect();
-        prop_assert_eq!(distinct, expected);
-        prop_assert_eq!(plan.records.keys().copied().collect::<BTreeSet<_>>(), sources, "records are the sources of waits");
-    }
+#[test]
+fn what_a_block_states_at_its_end_overwrites_nothing_that_a_nested_block_did() {
+    // `stream!(s, writes(x), { .. stream!(t, { f(&x)? }); })`
+    let mut builder = Builder::default();
+    let (s, t, u) = (builder.stream("s".into()), builder.stream("t".into()), builder.stream("u".into()));
+    builder.var();
+    builder.node(s, vec![write(0)], true);
+    statement(&mut builder, t, &[read(0)]);
+    builder.touch(write(0));
+    builder.point(s, Vec::new());
+    statement(&mut builder, u, &[write(0)]);
+    assert_eq!(plan_of(&builder.finish()), ["node 2 waits for x0 of [0, 1]"]);
 }

@@ -12,7 +12,22 @@ fn expanded(arguments: &str, source: &str) -> String {
     let output: TokenStream = expand(function).map_err(|e| e.messages()).expect("it can be planned");
     let text = output.to_string();
     let file = syn::parse_file(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
-    prettyplease::unparse(&file)
+    let text = prettyplease::unparse(&file);
+    assert_is_short(arguments, source, &text);
+    text
+}
+
+/// What the macro adds is at most 15 lines a block, those of the plan among them, and as many once for the function: the
+/// plan without its entries, and entering. No types inside of types.
+fn assert_is_short(arguments: &str, source: &str, expanded: &str) {
+    let plain = crate::fallback::fallback(tokens(arguments), tokens(source));
+    let plain = prettyplease::unparse(&syn::parse2(plain).expect("the stand-in is Rust"));
+    let added = expanded.lines().count() - plain.lines().count();
+    let blocks = expanded.matches("PlanBlock::new").count();
+    // A plan beside the function has two items around it.
+    let once = if arguments.contains("explain") { 30 } else { 15 };
+    assert!(added <= 15 * blocks + once, "{added} lines for {blocks} blocks:\n{expanded}");
+    assert!(!expanded.contains("::<"), "{expanded}");
 }
 
 /// The same without the plan.
@@ -171,4 +186,86 @@ fn after_needs_something_to_wait_for() {
     assert_eq!(rejected(later), ["`y` is produced later (1/2)", "`y` is produced later (2/2)"]);
     let nobody = "fn f(a: &Stream) -> Result<()> { stream!(a, reads(y), { f() }) }";
     assert_eq!(rejected(nobody), ["this is not a variable of the function"]);
+}
+
+/// The functions of a file, each with its arguments for `#[multicore]`.
+fn functions(path: &str) -> Vec<(TokenStream, syn::ItemFn)> {
+    let path = format!("{}/{path}", env!("CARGO_MANIFEST_DIR"));
+    let source = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let file: TokenStream = source.parse().expect("it is Rust");
+    let functions = syn::parse2::<syn::File>(file).expect("it is a file").items.into_iter().filter_map(|item| {
+        let syn::Item::Fn(mut function) = item else { return None };
+        let at = function.attrs.iter().position(|attribute| attribute.path().is_ident("multicore"))?;
+        let attribute = function.attrs.remove(at);
+        Some((attribute.meta.require_list().map(|list| list.tokens.clone()).unwrap_or_default(), function))
+    });
+    functions.collect()
+}
+
+/// The text of a function's `#[doc]` attributes.
+fn documentation(function: &syn::ItemFn) -> String {
+    let lines = function.attrs.iter().filter_map(|attribute| match &attribute.meta {
+        syn::Meta::NameValue(doc) if doc.path.is_ident("doc") => match &doc.value {
+            syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) => Some(text.value()),
+            _ => None,
+        },
+        _ => None,
+    });
+    lines.map(|line| line.strip_prefix(' ').unwrap_or(&line).to_owned() + "\n").collect()
+}
+
+/// The plan of a program says the same: `ui-tests/tests/plans.rs`.
+#[test]
+fn explained_documentation() {
+    let mut all = String::new();
+    for (arguments, function) in functions("../ui-tests/tests/plans/explained.rs") {
+        let name = function.sig.ident.to_string();
+        let parsed = crate::parse::parse(arguments, quote::quote!(#function)).map_err(|e| e.messages());
+        let output = expand(parsed.expect("the source is right")).map_err(|e| e.messages());
+        let items = syn::parse2::<syn::File>(output.expect("it can be planned")).expect("it is Rust").items;
+        let Some(syn::Item::Fn(expanded)) = items.into_iter().next() else { panic!("`{name}` is gone") };
+        all += &format!("==== {name}\n{}", documentation(&expanded));
+    }
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn a_plan_beside_a_function_and_a_method() {
+    insta::assert_snapshot!(expanded(
+        "explain",
+        "pub fn free(a: &Stream, x: &Tensor) -> Result<Tensor> { stream!(a, { f(x) }) }"
+    ));
+    insta::assert_snapshot!(expanded(
+        "explain",
+        "pub(crate) fn new(a: &Stream, x: &Tensor) -> Result<Self> { stream!(a, { Ok(Self { y: f(x)? }) }) }"
+    ));
+}
+
+/// The line that keeps the plan: beside the function or in it.
+fn kept(source: &str) -> String {
+    let text = expanded("explain", source);
+    let beside = text
+        .lines()
+        .find(|line| line.starts_with("enum ") || line.contains(" enum ") || line.contains("const __plan_of"));
+    beside.map_or("inside", |line| line.trim_end_matches(" = {")).to_owned()
+}
+
+#[test]
+fn where_the_plan_is_kept() {
+    // Nothing can stand beside a method of a trait, and nothing tells it from a private one.
+    assert_eq!(kept("fn f(&self) -> Result<()> { Ok(()) }"), "inside");
+    assert_eq!(kept("fn f(x: &Tensor) -> Result<Self> { Ok(Self(x.clone())) }"), "inside");
+    assert_eq!(kept("pub fn f(&self) -> Result<()> { Ok(()) }"), "pub const __plan_of_f: &'static ::multicore::Plan");
+    assert_eq!(
+        kept("pub(crate) fn f(n: usize) -> Result<()> { go(n * Self::N) }"),
+        "pub(crate) const __plan_of_f: &'static ::multicore::Plan"
+    );
+    assert_eq!(
+        kept("pub(super) fn f(n: usize) -> Result<()> { println!(\"{}\", Self::N); Ok(()) }"),
+        "pub(super) const __plan_of_f: &'static ::multicore::Plan"
+    );
+    assert_eq!(kept("pub fn f() -> Result<()> { Ok(()) }"), "pub enum f {}");
+    // The `Self` is that of an item inside.
+    let item = "fn f() -> Result<()> { struct A; impl A { fn a() -> Self { Self } } Ok(()) }";
+    assert_eq!(kept(item), "enum f {}");
 }

@@ -42,7 +42,7 @@ fn put(tokens: TokenStream, text: &mut String) {
                 operand = matches!(mark, '?');
             }
             word => {
-                if operand && !joint && text.ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ')') {
+                if operand && !joint && text.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | ')' | '}')) {
                     text.push(' ');
                 }
                 text.push_str(&word.to_string());

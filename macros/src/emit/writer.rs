@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::Expr;
-use syn::spanned::Spanned;
 
+use crate::first;
 use crate::model::{MoveId, NodeId, PointId, VarId};
 use crate::parse::StreamBlock;
 use crate::plan::{Plan, Update, WaitKind};
@@ -145,9 +145,9 @@ impl<'p> Writer<'p> {
             | Expr::Call(_)
             | Expr::MethodCall(_)
             | Expr::Paren(_)) => {
-                quote_spanned!(stream.span()=> &#stream)
+                quote_spanned!(first::of(stream)=> &#stream)
             }
-            stream => quote_spanned!(stream.span()=> &(#stream)),
+            stream => quote_spanned!(first::of(stream)=> &(#stream)),
         };
         quote!(let #on = #region.on(#index, #stream, #cores)#question;)
     }

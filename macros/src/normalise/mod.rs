@@ -22,7 +22,7 @@ use proc_macro2::{Delimiter, Group, Ident, Punct, Spacing, Span, TokenStream, To
 
 use crate::diag::Diagnostics;
 pub(crate) use tokens::{Attribute, Call, as_block, attribute_at, call_at, is_punct};
-use tokens::{attribute_run, attributes_start, call_start, separator, without_trailing_comma};
+use tokens::{attribute_run, attributes_start, call_start, is_block, is_call, separator, without_trailing_comma};
 
 /// Where the tokens come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,17 +57,17 @@ impl Normaliser<'_> {
                 && !belongs_to_another_wrapper(&list, i)
             {
                 let before = self.changes;
-                let inner = self.list(group.stream(), group.delimiter()).into_iter().collect();
+                let inner = self.list(group.stream(), group.delimiter());
                 // A group that is made anew loses the spans of its brackets.
                 if self.changes > before {
-                    list[i] = regroup(group, group.delimiter(), inner).into();
+                    list[i] = regroup(group, group.delimiter(), inner.into_iter().collect()).into();
                 }
             }
         }
         for i in (0..list.len()).rev() {
             if attribute_at(&list, i).is_some_and(|attribute| attribute.name == "stream") {
                 self.attribute(&mut list, i, delimiter);
-            } else if call_at(&list, i).is_some() {
+            } else if is_call(&list, i) {
                 self.call(&mut list, i, delimiter);
             }
         }
@@ -117,9 +117,13 @@ impl Normaliser<'_> {
     fn call(&mut self, list: &mut Vec<TokenTree>, at: usize, delimiter: Delimiter) {
         let Some(call) = call_at(list, at) else { return };
         let arguments = without_trailing_comma(call.arguments.stream());
-        let has_block = (0..arguments.len()).any(|i| is_block_argument(&arguments, i));
-        let mut end = at + 3;
         let bracketed = call.arguments.delimiter() != Delimiter::Parenthesis;
+        let is_block = |i: usize| is_block_argument(&arguments, i);
+        if !bracketed && arguments.len().checked_sub(1).is_some_and(is_block) && call_start(list, at) == at {
+            return;
+        }
+        let has_block = (0..arguments.len()).any(is_block);
+        let mut end = at + 3;
         let arguments = if let Some(arguments) = angles_inside(&arguments) {
             arguments
         } else if has_block {
@@ -186,8 +190,11 @@ fn angles_inside(arguments: &[TokenTree]) -> Option<Vec<TokenTree>> {
 
 /// Is there a block at `i` that is an argument, and not the end of one as in `if a { b } else { c }`?
 fn is_block_argument(arguments: &[TokenTree], i: usize) -> bool {
+    if !is_block(&arguments[i]) {
+        return false;
+    }
     let start = tokens::attributes_start(arguments, i);
-    as_block(arguments.get(i)).is_some() && (start == 0 || is_punct(arguments.get(start - 1), ','))
+    start == 0 || is_punct(arguments.get(start - 1), ',')
 }
 
 /// Where the block of `let PATTERN = { .. };` or `let PATTERN = { .. } else { .. };` is, or the end of the list.

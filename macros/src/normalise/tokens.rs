@@ -8,12 +8,21 @@ pub(crate) struct Call {
     pub(crate) arguments: Group,
 }
 
+/// Does a call of `stream!` start at `at`?
+pub(crate) fn is_call(list: &[TokenTree], at: usize) -> bool {
+    match list.get(at..at + 3) {
+        // The name last: to compare it, it is printed.
+        Some([TokenTree::Ident(name), TokenTree::Punct(bang), TokenTree::Group(arguments)]) => {
+            bang.as_char() == '!' && arguments.delimiter() != Delimiter::None && name == "stream"
+        }
+        _ => false,
+    }
+}
+
 /// The call of `stream!` whose name is at `at`.
 pub(crate) fn call_at(list: &[TokenTree], at: usize) -> Option<Call> {
-    match list.get(at..at + 3)? {
-        [TokenTree::Ident(name), TokenTree::Punct(bang), TokenTree::Group(arguments)]
-            if name == "stream" && bang.as_char() == '!' && arguments.delimiter() != Delimiter::None =>
-        {
+    match &list.get(at..at + 3)? {
+        [TokenTree::Ident(name), _, TokenTree::Group(arguments)] if is_call(list, at) => {
             Some(Call { name: name.clone(), arguments: arguments.clone() })
         }
         _ => None,
@@ -92,6 +101,11 @@ pub(crate) fn as_block(token: Option<&TokenTree>) -> Option<Group> {
         }
         _ => None,
     }
+}
+
+/// Is the token a block, in the sense of [`as_block`]?
+pub(crate) fn is_block(token: &TokenTree) -> bool {
+    matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace) || as_block(Some(token)).is_some()
 }
 
 /// Is this token the punctuation character `which`?

@@ -21,6 +21,11 @@ pub(crate) trait Backend: Send + Sync {
     /// Drops what finished launches held, on the calling thread, which must hold no lock: kernels may own tensors.
     fn tidy(&self);
 
+    /// The time, as traces have it, of what the host does at the moment; `None` where the host has no place in it.
+    fn now(&self) -> Option<u64> {
+        None
+    }
+
     /// The highest position of a stream that is complete.
     fn completed(&self, stream: u32) -> u64;
 

@@ -253,6 +253,8 @@ impl<'a, K: Kernel> Launch<'a, K> {
 pub(crate) struct Tracing {
     /// Nanoseconds since the device was opened, 0 before the start.
     pub(crate) started: std::sync::atomic::AtomicU64,
+    /// Its position on the stream.
+    pub(crate) position: std::sync::atomic::AtomicU64,
     /// The line of the `stream!` block around the launch.
     pub(crate) block_line: Option<u32>,
 }

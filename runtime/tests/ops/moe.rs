@@ -210,7 +210,8 @@ fn the_dispatch_runs_on_the_copy_engines_and_the_rest_does_not() {
     x.moe_dispatch(&routing).unwrap();
     rows.moe_combine(&routing, &weights).unwrap();
     device.synchronize().unwrap();
-    let names: Vec<String> = device.take_trace().into_iter().map(|r| format!("{} {}", r.name, r.core.name())).collect();
+    let names: Vec<String> =
+        device.take_trace().operators.into_iter().map(|r| format!("{} {}", r.name, r.core.name())).collect();
     let expected = [
         "MoeInitRouting AI_VECTOR_CORE",
         "MoeTokenPermute AI_VECTOR_CORE",

@@ -98,14 +98,14 @@ fn serial_runs_every_block_on_main() -> Result<()> {
         let a = device.new_stream()?;
         device.set_tracing(true);
         assert_eq!(serial(&a, &tensor(&[1.0]))?.to_vec::<f32>()?, [10.0]);
-        assert!(device.take_trace().iter().all(|r| r.stream_id == Some(0)));
+        assert!(device.take_trace().operators.iter().all(|r| r.stream_id == Some(0)));
         Ok(())
     });
     let device = Device::open("host,serial,workers=2")?;
     let _on = device.default_stream().enter();
     device.set_tracing(true);
     assert_eq!(tree(&tensor(&[1.0]), 3)?.to_vec::<f32>()?, [tree_by_hand(1.0, 3)]);
-    assert!(device.take_trace().iter().all(|r| r.stream_id == Some(0)));
+    assert!(device.take_trace().operators.iter().all(|r| r.stream_id == Some(0)));
     assert_eq!(device.stats().waits, 0);
     Ok(())
 }
@@ -187,6 +187,33 @@ fn entry_and_exit_reach_through_a_function_that_launches_nothing_itself() {
         assert_waits(&b);
         gate.open();
         assert_eq!(z.to_vec::<f32>()?, [91.0]);
+        Ok(())
+    });
+}
+
+#[multicore]
+fn here_then_there(c: &Stream, x: &Tensor) -> Result<(Tensor, Tensor)> {
+    let y = affine(x, 2.0)?;
+    let z = stream!(c, { affine(x, 3.0)? });
+    Ok((y, z))
+}
+
+#[multicore]
+fn after_a_call(a: &Stream, b: &Stream, c: &Stream, x: &Tensor, gate: &Gate) -> Result<(Tensor, Tensor)> {
+    let y = stream!(a, { gate.affine(x, 2.0)? });
+    stream!(b, after(y), { here_then_there(c, x) })
+}
+
+#[test]
+fn what_a_block_waits_for_comes_before_all_of_a_function_called_in_it() {
+    on_device(|device| {
+        let (a, b, c) = (device.new_stream()?, device.new_stream()?, device.new_stream()?);
+        let gate = Gate::new();
+        let (y, z) = after_a_call(&a, &b, &c, &tensor(&[1.0]), &gate)?;
+        assert_waits(&b);
+        assert_waits(&c);
+        gate.open();
+        assert_eq!((y.to_vec::<f32>()?, z.to_vec::<f32>()?), (vec![3.0], vec![4.0]));
         Ok(())
     });
 }

@@ -166,7 +166,7 @@ fn replay_of_a_recorded_training_run() -> Result<()> {
     let ms = us(&device)? / 1e3;
     assert!((ms / 129.012 - 1.0).abs() < 0.01, "the replay takes {ms} ms");
 
-    let trace = device.take_trace();
+    let trace = device.take_trace().operators;
     let of = |name: &str| -> Vec<(u64, u64)> {
         union(trace.iter().filter(|r| r.op_type == name).map(|r| (r.start_ns, r.end_ns())).collect())
     };

@@ -26,7 +26,7 @@ fn profile(spec: &str, f: impl FnOnce(&Device) -> Result<()>) -> Vec<Record> {
     };
     launch().expect("the program runs");
     assert_eq!(device.stats().hazards, 0);
-    device.take_trace()
+    device.take_trace().operators
 }
 
 /// A `[n, n]` tensor of 16-bit numbers.

@@ -93,7 +93,7 @@ fn a_collective_takes_as_long_as_its_last_rank() -> Result<()> {
         x.matmul(&x)?;
     }
     ranks.iter().try_for_each(Device::synchronize)?;
-    let [first, second] = [0, 1].map(|rank: usize| ranks[rank].take_trace());
+    let [first, second] = [0, 1].map(|rank: usize| ranks[rank].take_trace().operators);
     let sent = |records: &[multicore::timeline::Record]| {
         records.iter().find(|r| r.op_type == "AllToAll").cloned().expect("it was sent")
     };
@@ -121,7 +121,7 @@ fn an_event_between_ranks() -> Result<()> {
     let x = square(4096)?;
     x.add(&x)?;
     ranks.iter().try_for_each(Device::synchronize)?;
-    let (before, after) = (ranks[0].take_trace(), ranks[1].take_trace());
+    let (before, after) = (ranks[0].take_trace().operators, ranks[1].take_trace().operators);
     assert!(after[0].start_ns >= before[0].end_ns());
     Ok(())
 }

@@ -14,6 +14,7 @@
 
 mod events;
 pub(crate) mod json;
+mod places;
 
 use std::io::Write;
 
@@ -40,7 +41,7 @@ pub struct Options {
 ///
 /// let add = Record { stream_id: Some(2), duration_ns: 1_380, ..Record::new("add_0", "Add", Core::AiVectorCore) };
 /// let mut text = Vec::new();
-/// trace::write(&mut text, &Capture::of_run(&[add], &[]), &trace::Options::default())?;
+/// trace::write(&mut text, &Capture::from_records(&[add], &[]), &trace::Options::default())?;
 /// assert!(String::from_utf8_lossy(&text).contains(r#""ts":0.000,"dur":1.380"#));
 /// # Ok::<(), multicore_timeline::Error>(())
 /// ```
