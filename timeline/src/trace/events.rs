@@ -182,7 +182,9 @@ const fn origin(origin: Origin) -> &'static str {
     match origin {
         Origin::Plan => "plan",
         Origin::Hand => "hand",
+        Origin::Function => "function",
         Origin::Hazard => "hazard",
+        Origin::Memory => "memory",
         Origin::Device => "device",
     }
 }
