@@ -97,7 +97,7 @@ impl Site<'_> {
         let device = self.stream.device();
         let books = &mut *device.books();
         if let Some(tracing) = &launched.tracing {
-            books.ledger.syncs.now = device.backend().now();
+            books.ledger.syncs.now = Some(device.backend().now());
             tracing.position.store(books.ledger.next(stream).position, Ordering::Relaxed);
         }
         let mut frame = self.frame;

@@ -450,7 +450,7 @@ impl Device {
             self.issue(ledger, slot, work);
         }
         let event = ledger.syncs.on.then(|| {
-            ledger.syncs.now = self.0.backend.now();
+            ledger.syncs.now = Some(self.0.backend.now());
             ledger.syncs.record(ledger.last(slot), Origin::Hand, Some(site_of_call(at)))
         });
         (self.tail_of(ledger, slot), event)

@@ -102,7 +102,7 @@ impl Event {
                 open
             };
             if made && ledger.syncs.on {
-                ledger.syncs.now = waiting.backend().now();
+                ledger.syncs.now = Some(waiting.backend().now());
                 let (carrier, of) = (ledger.next(stream.slot()), Some(mark).filter(|_| !is_foreign));
                 let event = event.filter(|_| !is_foreign);
                 ledger.syncs.wait(carrier, of, Reason { origin: Origin::Hand, event, site: Some(site_of_call(at)) });

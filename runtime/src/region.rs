@@ -168,7 +168,7 @@ impl Frame {
     /// Notes that `main` comes after what `stream` holds at the function's exit.
     fn note_exit(&self, stream: &Stream, waits: &Marks, ledger: &mut Ledger) {
         let site = site_of_function(self.plan);
-        ledger.syncs.now = stream.device().backend().now();
+        ledger.syncs.now = Some(stream.device().backend().now());
         let last = ledger.last(stream.slot());
         let event = ledger.syncs.record(last, Origin::Function, Some(site.clone()));
         let carrier = ledger.next(self.main.slot());
@@ -399,7 +399,7 @@ impl Block<'_> {
             let unused = used.expected.0.iter().chain(&used.awaited.0);
             unused.filter(|m| !ledger.covered(slot, **m)).for_each(|m| marks.add(*m));
             if let Some(sites) = &mut frame.sites {
-                ledger.syncs.now = used.stream.device().backend().now();
+                ledger.syncs.now = Some(used.stream.device().backend().now());
                 sites.record(frame.plan, number, ledger.last(slot), &marks.0, &mut ledger.syncs);
             }
             Recorded(marks)

@@ -21,18 +21,13 @@ pub(crate) trait Backend: Send + Sync {
     /// Drops what finished launches held, on the calling thread, which must hold no lock: kernels may own tensors.
     fn tidy(&self);
 
-    /// The time, as traces have it, of what the host does at the moment; `None` where the host has no place in it.
-    fn now(&self) -> Option<u64> {
-        None
-    }
-
     /// The highest position of a stream that is complete.
     fn completed(&self, stream: u32) -> u64;
 
     /// The host asks whether something is complete: a device whose time is computed goes on meanwhile.
     fn poll(&self);
 
-    /// Where the host is, in nanoseconds since the device was opened.
+    /// Where the host is, in nanoseconds since the device was opened: the clock of traces.
     fn now(&self) -> u64;
 
     /// Blocks the calling thread until `mark` is complete; may run device work on it meanwhile.

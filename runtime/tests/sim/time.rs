@@ -1,5 +1,6 @@
 //! Time: the same each run, and of this machine never.
 
+use multicore::ops;
 use multicore::prelude::*;
 use multicore::timeline::kernel_details;
 
@@ -9,8 +10,8 @@ use crate::{CHIP, of, profile, square};
 fn program(x: &Tensor, times: usize) -> Result<Tensor> {
     let mut x = x.clone();
     for _ in 0..times {
-        let product = stream!(left, cores(cube = 16), { x.matmul(&x)? });
-        let sum = stream!(right, cores(vector = 20), { x.add(&x)? });
+        let product = stream!(left, cores(cube = 16), { ops::matmul(&x, &x)? });
+        let sum = stream!(right, cores(vector = 20), { ops::add(&x, &x)? });
         x = stream!(left, { product.add(&sum)? });
     }
     Ok(x)

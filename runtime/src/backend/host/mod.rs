@@ -118,10 +118,6 @@ impl Backend for Host {
         self.retired.sweep();
     }
 
-    fn now(&self) -> Option<u64> {
-        Some(self.reports.now())
-    }
-
     fn completed(&self, stream: u32) -> u64 {
         self.streams[stream as usize].get().map_or(0, |actor| actor.timeline.reached())
     }
