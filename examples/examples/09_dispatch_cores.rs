@@ -1,7 +1,7 @@
 //! How many vector cores the dispatch of tokens to their experts needs: with 4 to 8 the links are full, and the other
 //! cores are free for the experts.
 //!
-//! `cargo run --example 08_dispatch_cores [FOLDER]` also writes `dispatch_cores.svg` into the folder.
+//! `cargo run --example 09_dispatch_cores [FOLDER]` also writes `dispatch_cores.svg` into the folder.
 
 use examples::plot::{self, Curve, Failure};
 use multicore::prelude::*;

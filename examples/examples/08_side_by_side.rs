@@ -1,7 +1,7 @@
 //! What two operators gain side by side on a modelled chip: a matmul beside a multiplication, which need different cores,
 //! and two matmuls, which share them.
 //!
-//! `cargo run --example 07_side_by_side [FOLDER]` also writes `side_by_side.svg` into the folder.
+//! `cargo run --example 08_side_by_side [FOLDER]` also writes `side_by_side.svg` into the folder.
 
 use examples::plot::{self, Curve, Failure};
 use multicore::prelude::*;

@@ -1,7 +1,7 @@
 //! How long an operator takes on so many cores of a modelled chip. What is bound by memory or links is as fast well below
 //! all cores; what is bound by cube cores is not.
 //!
-//! `cargo run --example 06_cores_of_an_operator [FOLDER]` also writes `cores_of_an_operator.svg` into the folder.
+//! `cargo run --example 07_cores_of_an_operator [FOLDER]` also writes `cores_of_an_operator.svg` into the folder.
 
 use examples::plot::{self, Curve, Failure};
 use multicore::prelude::*;
