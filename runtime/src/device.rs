@@ -123,7 +123,7 @@ impl Device {
     /// current at entry; also with `MULTICORE_SERIAL=1`). For `host`: `workers=N` threads (one a processor). For `sim`:
     /// * `dry`: kernels do not run and tensors hold no memory, so that sizes of real models fit;
     /// * `issue=eager` (the host needs 55 us for a launch), `issue=graph` (2 us), or `issue=US`;
-    /// * `ranks=N`: devices in the group that dispatched rows go to (8);
+    /// * `ranks=N`: devices in the group that dispatched rows go to (8); 1 for a copy on the device;
     /// * `comm=vector` (communication takes vector cores) or `comm=copy` (the copy engines do it);
     /// * `costs=FILE.csv`: measured times ([`sim::CostTable`](crate::sim::CostTable)).
     ///
@@ -206,6 +206,16 @@ impl Device {
     /// True when the blocks of `#[multicore]` functions all run on one stream.
     pub fn is_serial(&self) -> bool {
         self.0.spec.serial
+    }
+
+    /// True for a device that computes nothing and holds no memory (`sim:..,dry`).
+    pub fn is_dry(&self) -> bool {
+        matches!(&self.0.spec.kind, Kind::Sim(model) if model.dry)
+    }
+
+    /// True for a device whose time is computed.
+    pub(crate) fn is_modelled(&self) -> bool {
+        matches!(self.0.spec.kind, Kind::Sim(_))
     }
 
     /// A new stream.

@@ -51,6 +51,25 @@ pub(crate) fn hidden_share(records: &[Record], stream: u32, behind: u32) -> f64 
     ratio(common(&side, &of(behind)), length(&side))
 }
 
+/// The part of the communication's busy time in which cube cores were busy.
+pub(crate) fn communication_hidden(records: &[Record]) -> f64 {
+    let of = |kinds: &[Core]| busy(records.iter().filter(|r| kinds.contains(&r.core)));
+    let exchange = of(&[Core::Communication]);
+    ratio(common(&exchange, &of(&[Core::AiCore, Core::MixAic, Core::MixAiv])), length(&exchange))
+}
+
+/// No schedule of `slices` slices is faster than this, in ns, given the times that its operators take one after another on
+/// all cores (`serial`). The operators of one resource (cube cores, vector cores, links) gain nothing beside each other;
+/// and the first slice must come to its experts before they can begin, the last one go back after they are done.
+pub(crate) fn lower_bound_ns(serial: &[Record], slices: usize) -> u64 {
+    let sum = |of: &dyn Fn(&Record) -> bool| -> u64 { serial.iter().filter(|r| of(r)).map(|r| r.duration_ns).sum() };
+    let on = |kinds: &[Core]| sum(&|r| kinds.contains(&r.core));
+    let resource = on(&[Core::AiCore, Core::MixAic]).max(on(&[Core::AiVectorCore])).max(on(&[Core::Communication]));
+    let experts = sum(&|r| r.op_type == "GroupedMatmul");
+    let around = sum(&|r| !["GroupedMatmul", "MatMul", "SwiGlu", "Concat"].contains(&r.op_type.as_ref()));
+    resource.max(experts + around / slices as u64)
+}
+
 /// Core time used over core time there was: at every instant the blocks of the running operators of these kinds, at most
 /// `cores` of them, over `cores`, averaged over the wall time.
 pub(crate) fn core_share(records: &[Record], kinds: &[Core], cores: u32) -> f64 {
@@ -86,6 +105,23 @@ mod tests {
         assert_eq!(hidden_share(&all, 1, 2), 0.5);
         assert_eq!(hidden_share(&all, 2, 1), 20.0 / 70.0);
         assert_eq!(hidden_share(&all, 3, 1), 0.0);
+    }
+
+    #[test]
+    fn the_bound_is_the_busiest_resource_or_the_way_through_the_experts() {
+        let op = |op_type: &'static str, core, ns| Record { duration_ns: ns, ..Record::new("op", op_type, core) };
+        let pass = |experts, exchange| {
+            [
+                op("RmsNorm", Core::AiVectorCore, 10),
+                op("MoeDispatch", Core::Communication, exchange),
+                op("GroupedMatmul", Core::AiCore, experts),
+                op("MatMul", Core::AiCore, 50),
+                op("MoeCombine", Core::Communication, exchange),
+            ]
+        };
+        assert_eq!(lower_bound_ns(&pass(300, 40), 1), 300 + 90);
+        assert_eq!(lower_bound_ns(&pass(300, 40), 4), 350, "all that cube cores do");
+        assert_eq!(lower_bound_ns(&pass(100, 200), 4), 400, "the links");
     }
 
     #[test]

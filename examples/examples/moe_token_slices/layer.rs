@@ -25,6 +25,8 @@ pub(crate) struct Shape {
     pub(crate) inter: usize,
     /// How many experts there are, and how a token's are chosen.
     pub(crate) gate: GateConfig,
+    /// Experts that this device has; the others are on other devices, which send as many rows here as go there.
+    pub(crate) local: usize,
 }
 
 impl Shape {
@@ -34,7 +36,7 @@ impl Shape {
         let size = experts / gate.groups;
         let grouped = experts.is_multiple_of(gate.groups) && size >= 2 && top_k <= size * gate.topk_groups;
         let gate = if grouped { gate } else { GateConfig { groups: 1, topk_groups: 1, ..gate } };
-        Shape { hidden, inter, gate }
+        Shape { hidden, inter, gate, local: experts }
     }
 }
 
@@ -48,9 +50,9 @@ pub(crate) struct Weights {
     pub(crate) gate: Tensor,
     /// experts: added to the scores for the choice alone.
     pub(crate) bias: Tensor,
-    /// experts × hidden × 2 inter: gate and up projection side by side.
+    /// local experts × hidden × 2 inter: gate and up projection side by side.
     pub(crate) up: Tensor,
-    /// experts × inter × hidden: down projection.
+    /// local experts × inter × hidden: down projection.
     pub(crate) down: Tensor,
     /// hidden × 2 inter: the shared expert's.
     pub(crate) shared_up: Tensor,
@@ -59,7 +61,8 @@ pub(crate) struct Weights {
 }
 
 /// The cores of each stream. Dispatch gets few, because moving rows needs few, and the gate's small product as well.
-struct Split {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Split {
     cube: u32,
     gate: u32,
     vector: u32,
@@ -67,10 +70,15 @@ struct Split {
 }
 
 impl Split {
-    /// An eighth of each kind for the small ones, the others for the large ones.
-    fn of(chip: Cores) -> Split {
+    /// All cores for everyone.
+    pub(crate) fn none(chip: Cores) -> Split {
+        Split { cube: chip.cube, gate: chip.cube, vector: chip.vector, dispatch: chip.vector }
+    }
+
+    /// An eighth for the small ones. The gates are through before the experts begin, so those can have all cube cores.
+    pub(crate) fn of(chip: Cores) -> Split {
         let (gate, dispatch) = ((chip.cube / 8).max(1), (chip.vector / 8).max(1));
-        Split { cube: (chip.cube - gate).max(1), gate, vector: (chip.vector - dispatch).max(1), dispatch }
+        Split { cube: chip.cube, gate, vector: (chip.vector - dispatch).max(1), dispatch }
     }
 }
 
@@ -79,8 +87,7 @@ impl Split {
 /// Streams are first in, first out, so the order of the source is the order in which a stream takes things up. All slices
 /// are sent out before the first comes back: `dispatch` moves the rows of the next slices while `compute` is at the first.
 #[multicore(streams(compute, vector, dispatch))]
-pub(crate) fn moe(x: &Tensor, w: &Weights, slices: usize) -> Result<Tensor> {
-    let split = Split::of(x.device().chip());
+pub(crate) fn moe(x: &Tensor, w: &Weights, slices: usize, split: Split) -> Result<Tensor> {
     let mut sent = Vec::with_capacity(slices);
     for rows in cut(x.shape()[0], slices) {
         let tokens = x.slice(rows)?;
@@ -100,15 +107,16 @@ pub(crate) fn moe(x: &Tensor, w: &Weights, slices: usize) -> Result<Tensor> {
     let mut outs = Vec::with_capacity(slices);
     for (tokens, normed, weights, routing, rows) in &sent {
         // Each expert on its own rows. The shared expert fills the time that `compute` would wait for `active`.
-        let up = stream!(compute, cores(cube = split.cube), { rows.grouped_matmul(&w.up, &routing.offsets)? });
+        let offsets = routing.offsets.slice(0..w.shape.local + 1)?;
+        let up = stream!(compute, cores(cube = split.cube), { rows.grouped_matmul(&w.up, &offsets)? });
         let active = stream!(vector, cores(vector = split.vector), { up.swiglu()? });
         let shared = stream!(compute, cores(cube = split.cube, vector = split.vector), {
             normed.matmul(&w.shared_up)?.swiglu()?.matmul(&w.shared_down)?
         });
-        let down = stream!(compute, cores(cube = split.cube), { active.grouped_matmul(&w.down, &routing.offsets)? });
+        let down = stream!(compute, cores(cube = split.cube), { active.grouped_matmul(&w.down, &offsets)? });
         // Rows back, weighted, onto what came in.
         let out = stream!(dispatch, cores(vector = split.dispatch), {
-            down.moe_combine(routing, weights)?.add(&shared)?.add(tokens)?
+            down.moe_collect(routing, weights)?.add(&shared)?.add(tokens)?
         });
         outs.push(out);
     }
@@ -128,7 +136,7 @@ mod tests {
 
     /// The layer in f64, token by token, as DeepSeek-V3's published inference code computes it.
     fn reference(x: &[f32], w: &Weights) -> Result<Vec<f64>> {
-        let Shape { hidden, inter, gate } = w.shape;
+        let Shape { hidden, inter, gate, .. } = w.shape;
         let f64s = |x: &Tensor| Ok::<_, Error>(x.to_vec::<f32>()?.into_iter().map(f64::from).collect::<Vec<f64>>());
         let (scores, bias, up, down) = (f64s(&w.gate)?, f64s(&w.bias)?, f64s(&w.up)?, f64s(&w.down)?);
         let (shared_up, shared_down) = (f64s(&w.shared_up)?, f64s(&w.shared_down)?);
@@ -191,7 +199,7 @@ mod tests {
         let (model, _) = Model::with_routing(shape, 1, &x, &skewed(experts))?;
         let expected = reference(&numbers, &model.layers[0])?;
         for slices in [1, 4, tokens] {
-            let y = model.forward(&x, slices)?.to_vec::<f32>()?;
+            let y = model.forward(&x, slices, Split::of(device.chip()))?.to_vec::<f32>()?;
             let worst = y.iter().zip(&expected).map(|(y, e)| (f64::from(*y) - e).abs()).fold(0.0, f64::max);
             assert!(worst < 1e-4, "{slices} slices: off by {worst}");
         }

@@ -2,7 +2,7 @@
 
 use multicore::prelude::*;
 
-use crate::layer::{EPSILON, Shape, Weights, moe};
+use crate::layer::{EPSILON, Shape, Split, Weights, moe};
 use crate::routing::{Shares, fit_bias, shares_of};
 
 /// Layers one after another.
@@ -32,10 +32,31 @@ impl Model {
             weights.bias = Tensor::from_slice(&fit_bias(&scores, &shape.gate, target), &[shape.gate.experts])?;
             let (_, experts) = logits.moe_gate(Some(&weights.bias), &shape.gate)?;
             reached.push(shares_of(experts.to_vec::<i32>()?.into_iter().map(|e| e as usize), shape.gate.experts));
-            x = moe(&x, &weights, 1)?;
+            x = moe(&x, &weights, 1, Split::of(x.device().chip()))?;
             model.push(weights);
         }
         Ok((Model { layers: model }, reached))
+    }
+
+    /// A model of which only the shapes are known, on a device that computes nothing.
+    ///
+    /// # Errors
+    /// When the device's memory does not hold the weights.
+    pub(crate) fn without_values(shape: Shape, layers: usize, dtype: DType) -> Result<Model> {
+        let Shape { hidden, inter, gate, local } = shape;
+        let layer = |_| {
+            Ok(Weights {
+                shape,
+                norm: Tensor::empty(&[hidden], dtype)?,
+                gate: Tensor::empty(&[gate.experts, hidden], dtype)?,
+                bias: Tensor::empty(&[gate.experts], DType::F32)?,
+                up: Tensor::empty(&[local, hidden, 2 * inter], dtype)?,
+                down: Tensor::empty(&[local, inter, hidden], dtype)?,
+                shared_up: Tensor::empty(&[hidden, 2 * inter], dtype)?,
+                shared_down: Tensor::empty(&[inter, hidden], dtype)?,
+            })
+        };
+        Ok(Model { layers: (0..layers).map(layer).collect::<Result<_>>()? })
     }
 
     /// The same model on the current device.
@@ -63,14 +84,14 @@ impl Model {
     ///
     /// # Errors
     /// Those of the operators.
-    pub(crate) fn forward(&self, x: &Tensor, slices: usize) -> Result<Tensor> {
-        self.layers.iter().try_fold(x.clone(), |x, weights| moe(&x, weights, slices))
+    pub(crate) fn forward(&self, x: &Tensor, slices: usize, split: Split) -> Result<Tensor> {
+        self.layers.iter().try_fold(x.clone(), |x, weights| moe(&x, weights, slices, split))
     }
 }
 
 /// Weights that keep the size of what they are multiplied with.
 fn random_weights(shape: Shape, layer: u64) -> Result<Weights> {
-    let Shape { hidden, inter, gate } = shape;
+    let Shape { hidden, inter, gate, .. } = shape;
     let matrix = |seed: u64, sizes: &[usize], fan_in: usize| {
         let scale = (3.0 / fan_in as f32).sqrt();
         let numbers: Vec<f32> = uniform(layer * 8 + seed).take(sizes.iter().product()).map(|x| x * scale).collect();

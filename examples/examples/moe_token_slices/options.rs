@@ -32,9 +32,16 @@ pub(crate) struct Options {
     /// Layers, one after another
     #[arg(long, default_value_t = 2)]
     pub(crate) layers: usize,
-    /// The device, such as `host`, `host:20x40` or `host,workers=8` [default: MULTICORE_DEVICE, or `host`]
+    /// The device, such as `host`, `host:20x40`, `sim:910b` or `sim:910b,dry` [default: MULTICORE_DEVICE, or `host`]
     #[arg(long)]
     pub(crate) device: Option<String>,
+    /// Devices that share the experts: this one has its part of them. Only on a dry device
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub(crate) ranks: usize,
+    /// Compare schedules: serial, streams without limits, streams with their share of the cores, each with 1, 2, 4 and 8
+    /// slices, balanced and skewed. Only on a dry device
+    #[arg(long)]
+    pub(crate) schedules: bool,
     /// A router histogram to follow: a CSV with one row a layer, `layer,e0,e1,..`. Without it, the expert of rank r
     /// (1, 2, ..) gets a share proportional to 1/sqrt(r)
     #[arg(long, value_name = "FILE")]
@@ -76,6 +83,21 @@ impl Options {
         if !(1..=experts).contains(&self.top_k) {
             return Err(format!("--top-k is {}: write 1 to {experts}, the number of experts", self.top_k));
         }
+        if self.ranks == 0 || !experts.is_multiple_of(self.ranks) {
+            return Err(format!("--ranks is {}: write a number that divides the {experts} experts", self.ranks));
+        }
         Ok(())
+    }
+
+    /// Refuses what only a dry device can do.
+    ///
+    /// # Errors
+    /// A message that says which option.
+    pub(crate) fn check_device(&self, is_dry: bool) -> Result<(), String> {
+        let dry_only = [("--ranks", self.ranks > 1), ("--schedules", self.schedules)];
+        match dry_only.iter().find(|(_, asked)| *asked && !is_dry) {
+            Some((name, _)) => Err(format!("{name} needs a device that computes nothing: write --device sim:910b,dry")),
+            None => Ok(()),
+        }
     }
 }

@@ -7,7 +7,7 @@ use multicore::prelude::*;
 use multicore::timeline::{Core, Record};
 use serde_json::{Value, json};
 
-use crate::analysis::{core_share, hidden_share};
+use crate::analysis::{communication_hidden, core_share, hidden_share};
 use crate::layer::Shape;
 use crate::routing::distance;
 
@@ -60,6 +60,8 @@ pub(crate) struct Overlap {
     vector_busy: f64,
     /// The part of the dispatch stream's busy time in which the compute stream was busy too.
     dispatch_hidden: f64,
+    /// The part of the communication's busy time in which cube cores were busy.
+    comm_hidden: f64,
 }
 
 impl Overlap {
@@ -74,6 +76,7 @@ impl Overlap {
             cube_busy: core_share(trace, &[Core::AiCore, Core::MixAic], cube),
             vector_busy: core_share(trace, &[Core::AiVectorCore, Core::MixAiv], vector),
             dispatch_hidden: hidden_share(trace, id("dispatch")?, id("compute")?),
+            comm_hidden: communication_hidden(trace),
         })
     }
 }
@@ -106,21 +109,28 @@ pub(crate) struct Figures {
     pub(crate) routing: Routing,
     /// The trace.
     pub(crate) overlap: Overlap,
-    /// Both results have the same bits.
-    pub(crate) equal_to_serial: bool,
+    /// The least time that any schedule of these operators needs, in ms.
+    pub(crate) lower_bound_ms: f64,
+    /// Both results have the same bits; `None` where nothing is computed.
+    pub(crate) equal_to_serial: Option<bool>,
 }
 
 impl Figures {
     /// 10^9 floating point operations in the matrix products of a pass.
     fn gflop(&self) -> f64 {
-        let Shape { hidden, inter, gate } = self.shape;
+        let Shape { hidden, inter, gate, .. } = self.shape;
         let expert = 6 * hidden * inter;
         (self.layers * self.tokens * ((gate.top_k + 1) * expert + 2 * hidden * gate.experts)) as f64 * 1e-9
     }
 
+    /// The lower bound over the time that it took.
+    fn eta(&self) -> f64 {
+        self.lower_bound_ms / self.times.multi_stream
+    }
+
     /// One object.
     pub(crate) fn json(&self) -> Value {
-        let Shape { hidden, inter, gate } = self.shape;
+        let Shape { hidden, inter, gate, .. } = self.shape;
         json!({
             "device": self.device,
             "cube_cores": self.chip.cube,
@@ -145,6 +155,9 @@ impl Figures {
             "cube_busy": self.overlap.cube_busy,
             "vector_busy": self.overlap.vector_busy,
             "dispatch_hidden": self.overlap.dispatch_hidden,
+            "comm_hidden": self.overlap.comm_hidden,
+            "lower_bound_ms": self.lower_bound_ms,
+            "eta": self.eta(),
             "hottest_expert": self.routing.hottest,
             "routing_error": self.routing.error,
             "equal_to_serial": self.equal_to_serial,
@@ -182,10 +195,20 @@ impl fmt::Display for Figures {
             "a pass        {} launches, {} records, {} waits; {} hazards in all",
             self.launches, self.records, self.waits, self.hazards
         )?;
-        let Overlap { cube_busy, vector_busy, dispatch_hidden } = self.overlap;
+        let Overlap { cube_busy, vector_busy, dispatch_hidden, comm_hidden } = self.overlap;
+        writeln!(f, "lower bound   {:8.2} ms  eta {:.2}", self.lower_bound_ms, self.eta())?;
         writeln!(f, "cores         cube {} busy, vector {} busy", percent(cube_busy), percent(vector_busy))?;
-        writeln!(f, "dispatch      {} hidden behind compute", percent(dispatch_hidden))?;
-        let verdict = if self.equal_to_serial { "equal bit for bit" } else { "NOT EQUAL" };
+        writeln!(
+            f,
+            "dispatch      {} hidden behind compute; communication {} behind cube cores",
+            percent(dispatch_hidden),
+            percent(comm_hidden)
+        )?;
+        let verdict = match self.equal_to_serial {
+            Some(true) => "equal bit for bit",
+            Some(false) => "NOT EQUAL",
+            None => "not computed",
+        };
         writeln!(f, "results       {verdict}")
     }
 }

@@ -17,6 +17,7 @@ use crate::error::{Error, Fault, Result};
 use crate::ledger::{BufferId, Touch};
 use crate::limit::CoreKind;
 use crate::memory::Block;
+use crate::sim;
 use crate::tensor::shape::{self, Dims};
 use crate::tensor::{Operand, OperandMut, View, ViewMut};
 
@@ -220,7 +221,10 @@ impl<'a, K: Kernel> Launch<'a, K> {
             if needed > granted {
                 return Err(Error::NotEnoughCores { operator, kind, needed, granted });
             }
-            let blocks = granted.min(u32::try_from(tiles).unwrap_or(u32::MAX)).max(needed);
+            // A modelled chip cuts the work by its own measure; the tiles here are cut for this machine.
+            let modelled = site.stream.device().is_modelled().then(|| sim::most_blocks(&kernel.work())).flatten();
+            let most = modelled.unwrap_or(u32::try_from(tiles).unwrap_or(u32::MAX));
+            let blocks = granted.min(most).max(needed);
             let launched: Arc<Launched> = Arc::new(Launched {
                 operator,
                 kind,

@@ -64,7 +64,7 @@ pub enum Pattern {
     AllToAll {
         /// Bytes that leave this device.
         sent: f64,
-        /// Devices of the group.
+        /// Devices of the group; 0 for as many as the device was opened with (`ranks=N`).
         ranks: f64,
     },
     /// A sum over the devices of a group.

@@ -187,7 +187,7 @@ pub trait Ops: Operand {
         super::moe_permute(self, indices, experts)
     }
 
-    /// The rows in the experts' order, moved by the copy engines: [`moe_dispatch`](super::moe_dispatch()).
+    /// The rows in the experts' order, sent to their devices: [`moe_dispatch`](super::moe_dispatch()).
     ///
     /// # Errors
     /// Those of the function.
@@ -212,6 +212,15 @@ pub trait Ops: Operand {
     #[track_caller]
     fn moe_combine(&self, routing: &MoeRouting, weights: &(impl Operand + ?Sized)) -> Result<Tensor> {
         super::moe_combine(self, routing, weights)
+    }
+
+    /// The weighted sum of each token's rows, fetched from their devices: [`moe_collect`](super::moe_collect()).
+    ///
+    /// # Errors
+    /// Those of the function.
+    #[track_caller]
+    fn moe_collect(&self, routing: &MoeRouting, weights: &(impl Operand + ?Sized)) -> Result<Tensor> {
+        super::moe_collect(self, routing, weights)
     }
 }
 

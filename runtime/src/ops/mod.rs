@@ -27,7 +27,9 @@ pub use elementwise::{add, add_, mul, mul_, scale, scale_, silu, sub, sub_, swig
 pub use layout::{concat, copy, copy_from_, fill, fill_zero, transpose};
 pub use matmul::{batch_matmul, grouped_matmul, matmul};
 pub use methods::{Ops, OpsMut};
-pub use moe::{GateConfig, MoeRouting, moe_combine, moe_dispatch, moe_gate, moe_permute, moe_route, moe_unpermute};
+pub use moe::{
+    GateConfig, MoeRouting, moe_collect, moe_combine, moe_dispatch, moe_gate, moe_permute, moe_route, moe_unpermute,
+};
 pub use norm::{rms_norm, softmax};
 pub use reduce::{sum, sum_all};
 pub use top_k::top_k;

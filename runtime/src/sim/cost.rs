@@ -61,6 +61,8 @@ const VECTOR_EFFICIENCY: f64 = 0.85;
 const TILE: [f64; 2] = [128.0, 256.0];
 /// Least length of a piece of `k` when a product is split along it.
 const SPLIT_K: f64 = 512.0;
+/// Least bytes that a vector core is given: a few of the 32-byte blocks that its buffer is filled by.
+const BLOCK_BYTES: f64 = 8192.0;
 /// Pieces of this many bytes reach half of the memory's rate: single rows of 128 bytes reach 0.37 (mirror-cann/asc-devkit,
 /// data copy).
 const HALF_RATE_BYTES: f64 = 185.0;
@@ -101,6 +103,21 @@ pub fn cost(chip: &Chip, kind: CoreKind, work: &Work, cores: Cores) -> Cost {
         (CoreKind::Vector | CoreKind::Comm, _) => rows(chip, work, cores),
     };
     Cost { head_ns: head_ns(kind, cores), ..cost }
+}
+
+/// How many cores have something to do: as many as there are tiles of products or pieces of rows. `None` when the work
+/// does not say.
+pub(crate) fn most_blocks(work: &Work) -> Option<u32> {
+    let blocks = match work.pattern {
+        Pattern::Products { batch, m, n, k, .. } => {
+            let tiles = batch * (m / TILE[0]).ceil().max(1.0) * (n / TILE[1]).ceil().max(1.0);
+            tiles * (k / SPLIT_K).floor().max(1.0)
+        }
+        Pattern::Rows | Pattern::Pieces { .. } if work.bytes > 0.0 => (work.bytes / BLOCK_BYTES).ceil(),
+        _ => return None,
+    };
+    // Saturates.
+    Some(blocks.max(1.0) as u32)
 }
 
 fn head_ns(kind: CoreKind, cores: Cores) -> f64 {

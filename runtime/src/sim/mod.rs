@@ -8,6 +8,6 @@ mod table;
 pub(crate) use crate::kernel::Pattern;
 pub use chip::Chip;
 pub use collective::{Group, Meeting};
-pub(crate) use cost::INTERFERENCE;
 pub use cost::{Cost, cost};
+pub(crate) use cost::{INTERFERENCE, most_blocks};
 pub use table::CostTable;

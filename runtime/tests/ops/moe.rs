@@ -198,7 +198,7 @@ fn combine_is_the_weighted_sum() {
 }
 
 #[test]
-fn the_dispatch_runs_on_the_copy_engines_and_the_rest_does_not() {
+fn what_goes_to_other_devices_is_communication_and_the_rest_is_not() {
     let device = Device::open("host,workers=1").unwrap();
     let stream = device.default_stream();
     let _on = stream.enter();
@@ -208,7 +208,9 @@ fn the_dispatch_runs_on_the_copy_engines_and_the_rest_does_not() {
     let (rows, routing) = x.moe_permute(&indices, 2).unwrap();
     let weights = Tensor::from_slice(&[1.0f32, 1.0], &[2, 1]).unwrap();
     x.moe_dispatch(&routing).unwrap();
-    rows.moe_combine(&routing, &weights).unwrap();
+    let here = rows.moe_combine(&routing, &weights).unwrap();
+    let fetched = rows.moe_collect(&routing, &weights).unwrap();
+    assert_eq!(here.to_vec::<f32>().unwrap(), fetched.to_vec::<f32>().unwrap());
     device.synchronize().unwrap();
     let names: Vec<String> =
         device.take_trace().operators.into_iter().map(|r| format!("{} {}", r.name, r.core.name())).collect();
@@ -217,6 +219,7 @@ fn the_dispatch_runs_on_the_copy_engines_and_the_rest_does_not() {
         "MoeTokenPermute AI_VECTOR_CORE",
         "MoeDispatch COMMUNICATION",
         "MoeFinalizeRouting AI_VECTOR_CORE",
+        "MoeCombine COMMUNICATION",
     ];
     assert_eq!(names, expected);
 }

@@ -93,12 +93,10 @@ impl Model {
             return cost;
         }
         let mut work = kernel.work();
-        if kind == CoreKind::Comm
-            && !matches!(work.pattern, sim::Pattern::AllToAll { .. } | sim::Pattern::AllReduce { .. })
-        {
-            // Half of the bytes are read, half are sent.
-            let (sent, ranks) = (work.bytes / 2.0, f64::from(self.ranks));
-            work = work.with_pattern(sim::Pattern::AllToAll { sent, ranks });
+        if let sim::Pattern::AllToAll { sent, ranks: 0.0 } = work.pattern {
+            let alone = self.ranks == 1;
+            let group = sim::Pattern::AllToAll { sent, ranks: f64::from(self.ranks) };
+            work = work.with_pattern(if alone { sim::Pattern::Rows } else { group });
         }
         sim::cost(&self.chip, kind, &work, cores)
     }

@@ -5,13 +5,13 @@ use std::marker::PhantomData;
 use super::route::{MoeRouting, row_number};
 use crate::dtype::DType;
 use crate::error::{KernelResult, Result};
-use crate::kernel::{Kernel, Launch, Tile, Work};
+use crate::kernel::{Kernel, Launch, Pattern, Tile, Work};
 use crate::limit::CoreKind;
 use crate::ops::check;
 use crate::ops::dispatch::for_float;
 use crate::ops::number::Float;
 use crate::ops::pieces::{self, CHUNK, Reader};
-use crate::tensor::{Operand, Tensor};
+use crate::tensor::{Operand, Tensor, View};
 
 /// For each token the sum of its rows of `y` (`[T k, H]`, in the experts' order) times its `weights` (`[T, k]`,
 /// `float32`): `[T, H]`. Summed in `float32` in the order of the weights, rounded once.
@@ -25,13 +25,37 @@ pub fn moe_combine(
     routing: &MoeRouting,
     weights: &(impl Operand + ?Sized),
 ) -> Result<Tensor> {
-    let (y, weights) = (y.view(), weights.view());
-    check::rank(NAME, "the operand of rows", &y, 2, "[T k, H]")?;
-    check::rank(NAME, "the operand of weights", &weights, 2, "[T, k]")?;
-    check::dtype(NAME, "for the weights", &weights, DType::F32)?;
+    combine("MoeFinalizeRouting", CoreKind::Vector, &y.view(), routing, &weights.view())
+}
+
+/// The same, with the rows fetched from the devices of their experts ([`CoreKind::Comm`]): the way back of
+/// [`moe_dispatch`](super::moe_dispatch).
+///
+/// # Errors
+/// Those of [`moe_combine`].
+#[track_caller]
+pub fn moe_collect(
+    y: &(impl Operand + ?Sized),
+    routing: &MoeRouting,
+    weights: &(impl Operand + ?Sized),
+) -> Result<Tensor> {
+    combine("MoeCombine", CoreKind::Comm, &y.view(), routing, &weights.view())
+}
+
+#[track_caller]
+fn combine(
+    name: &'static str,
+    kind: CoreKind,
+    y: &View<'_>,
+    routing: &MoeRouting,
+    weights: &View<'_>,
+) -> Result<Tensor> {
+    check::rank(name, "the operand of rows", y, 2, "[T k, H]")?;
+    check::rank(name, "the operand of weights", weights, 2, "[T, k]")?;
+    check::dtype(name, "for the weights", weights, DType::F32)?;
     if y.shape()[0] != weights.numel() || routing.rows.numel() != weights.numel() {
         return check::misfit(
-            NAME,
+            name,
             format!(
                 "rows of shape {:?} and weights of shape {:?} for a routing of {} slots: expected a row and a weight for each",
                 y.shape(),
@@ -43,16 +67,20 @@ pub fn moe_combine(
     let (shape, slots) = ([weights.shape()[0], y.shape()[1]], weights.shape()[1]);
     let mut sums = Tensor::empty(&shape, y.dtype())?;
     let tile = pieces::tile(&shape, y.dtype());
-    let bytes = [&y, &weights, &routing.rows.view(), &sums.view()].map(pieces::bytes).iter().sum();
+    let bytes = [y, weights, &routing.rows.view(), &sums.view()].map(pieces::bytes).iter().sum();
     let work = Work::new(2.0 * y.numel() as f64, bytes);
-    for_float!(NAME, y.dtype(), T => Launch::new(Combine::<T> { slots, work, element: PhantomData })
-        .input(&y).input(&routing.rows).input(&weights).output(&mut sums, tile).submit())?;
+    let work = match kind {
+        CoreKind::Comm => work.with_pattern(Pattern::AllToAll { sent: pieces::bytes(y), ranks: 0.0 }),
+        _ => work,
+    };
+    for_float!(name, y.dtype(), T => Launch::new(Combine::<T> { name, kind, slots, work, element: PhantomData })
+        .input(y).input(&routing.rows).input(weights).output(&mut sums, tile).submit())?;
     Ok(sums)
 }
 
-const NAME: &str = "MoeFinalizeRouting";
-
 struct Combine<T> {
+    name: &'static str,
+    kind: CoreKind,
     /// Of each token.
     slots: usize,
     work: Work,
@@ -61,11 +89,11 @@ struct Combine<T> {
 
 impl<T: Float> Kernel for Combine<T> {
     fn name(&self) -> &'static str {
-        NAME
+        self.name
     }
 
     fn kind(&self) -> CoreKind {
-        CoreKind::Vector
+        self.kind
     }
 
     fn work(&self) -> Work {

@@ -5,6 +5,6 @@ mod combine;
 mod gate;
 mod route;
 
-pub use combine::moe_combine;
+pub use combine::{moe_collect, moe_combine};
 pub use gate::{GateConfig, moe_gate};
 pub use route::{MoeRouting, moe_dispatch, moe_permute, moe_route, moe_unpermute};

@@ -161,8 +161,8 @@ pub fn moe_permute(
     Ok((rows, routing))
 }
 
-/// The rows of `x` (`[T, H]`) in the experts' order (`[T k, H]`), moved by the device's copy engines
-/// ([`CoreKind::Comm`]), as between devices: it takes no cube or vector cores.
+/// The rows of `x` (`[T, H]`) in the experts' order (`[T k, H]`), sent to the devices of their experts
+/// ([`CoreKind::Comm`]). On one device that is a copy.
 ///
 /// # Errors
 /// [`Error::Shape`](crate::Error::Shape) when the routing is not that of tokens as many as the rows of `x`.
@@ -217,8 +217,11 @@ fn gather(name: &'static str, kind: CoreKind, x: &View<'_>, from: &Tensor, per: 
     let mut y = Tensor::empty(&shape, x.dtype())?;
     let tile = pieces::tile(&shape, x.dtype());
     let bytes = 2.0 * pieces::bytes(&y.view()) + pieces::bytes(&from.view());
-    let row = (x.shape()[1] * x.dtype().size()) as f64;
-    let work = Work::new(0.0, bytes).with_pattern(Pattern::Pieces { bytes: row });
+    let pattern = match kind {
+        CoreKind::Comm => Pattern::AllToAll { sent: pieces::bytes(&y.view()), ranks: 0.0 },
+        _ => Pattern::Pieces { bytes: (x.shape()[1] * x.dtype().size()) as f64 },
+    };
+    let work = Work::new(0.0, bytes).with_pattern(pattern);
     for_any!(x.dtype(), T => Launch::new(Gather::<T> { name, kind, per, work, element: PhantomData })
         .input(x).input(from).output(&mut y, tile).submit())?;
     Ok(y)
