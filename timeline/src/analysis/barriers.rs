@@ -1,7 +1,8 @@
 //! What made a stream wait.
 //!
 //! A barrier is *shown* if the profile has the wait itself (EVENT_WAIT, NOTIFY_WAIT): then the operator behind it is the
-//! one that waited, and the record it followed is found by its event number, or else by time: the last record, and the
+//! one that waited, and the record it followed is found by its event number, or by the stream that the wait names (CUDA
+//! does), or else by time: the last record, and the
 //! last operator, on another stream that ended at most [`FOLLOWS_NS`] before the wait did.
 //!
 //! Without waits in the profile a barrier is *inferred*, for a side that ran before its dominator: of the main operators
@@ -54,7 +55,7 @@ pub struct Recorded {
     pub record_ns: Option<u64>,
     /// The last operator before the record; `None` if there is none.
     pub after: Option<Op>,
-    /// Whether the event number says so, rather than the time.
+    /// Whether the profile says so, by event number or stream, rather than the time.
     pub by_event: bool,
     /// Where the record stands in the source, where that is known.
     pub site: Option<String>,
@@ -142,9 +143,9 @@ impl Analysis<'_> {
         barriers
     }
 
-    fn relative(&self, sync: &Sync) -> Window {
-        let start = sync.start_ns.saturating_sub(self.origin_ns);
-        Window::new(start, start + sync.duration_ns)
+    pub(super) fn relative(&self, sync: &Sync) -> Window {
+        let since = |ns: u64| ns.saturating_sub(self.origin_ns);
+        Window::new(since(sync.start_ns), since(sync.end_ns()))
     }
 
     fn shown(&self, wanted: impl Fn(&Sync) -> bool) -> Vec<Barrier> {
@@ -216,6 +217,15 @@ impl Analysis<'_> {
                 after: self.last_before(record_ns, |stream| stream == Some(record.stream_id)).map(|at| self.op(at)),
                 by_event: true,
                 site: record.site.as_ref().map(place),
+            });
+        }
+        if let Some(stream) = wait.of_stream {
+            return Some(Recorded {
+                stream: Some(stream),
+                record_ns: None,
+                after: self.last_before(end_ns, |other| other == Some(stream)).map(|at| self.op(at)),
+                by_event: true,
+                site: None,
             });
         }
         let since_ns = end_ns.saturating_sub(FOLLOWS_NS);

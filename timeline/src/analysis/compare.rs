@@ -221,7 +221,7 @@ impl Analysis<'_> {
         let mut by_symbol = std::collections::HashMap::new();
         for item in self.items.iter().filter(|item| item.class == super::Class::Work) {
             let row = self.row(item.row);
-            let key = (row.op_type, row.input_shapes, row.input_types);
+            let key = (self.op_type(row), row.input_shapes, row.input_types);
             by_symbol.entry(key).or_insert_with(Vec::new).push(row.duration_ns);
         }
         let text = |symbol| self.text(symbol).to_owned();

@@ -319,7 +319,7 @@ impl Analysis<'_> {
         for (number, wanted) in self.options.dominators.iter().enumerate() {
             let before = found.len();
             let row = |index: u32| self.row(index);
-            let is = |index: u32| self.text(row(index).op_type) == wanted || self.text(row(index).name) == wanted;
+            let is = |index: u32| self.text(self.op_type(row(index))) == wanted || self.text(row(index).name) == wanted;
             found.extend(sides.main.iter().copied().filter(|&index| is(index)).map(|index| (number, index)));
             if found.len() == before {
                 return Err(Error::NoDominator { name: wanted.clone(), longest: self.longest_types(&sides.main) });
@@ -351,7 +351,7 @@ impl Analysis<'_> {
         let mut totals: HashMap<(Symbol, Symbol), (u64, Vec<u32>)> = HashMap::new();
         for &index in if near.is_empty() { &sides.main } else { &near } {
             let row = self.row(index);
-            let total = totals.entry((row.op_type, row.input_shapes)).or_default();
+            let total = totals.entry((self.op_type(row), row.input_shapes)).or_default();
             total.0 += row.duration_ns;
             total.1.push(index);
         }
@@ -364,7 +364,7 @@ impl Analysis<'_> {
 
     fn longest_types(&self, rows: &[u32]) -> Vec<String> {
         let mut totals: HashMap<Symbol, u64> = HashMap::new();
-        rows.iter().for_each(|&i| *totals.entry(self.row(i).op_type).or_default() += self.row(i).duration_ns);
+        rows.iter().for_each(|&i| *totals.entry(self.op_type(self.row(i))).or_default() += self.row(i).duration_ns);
         let mut totals: Vec<(u64, &str)> = totals.into_iter().map(|(t, ns)| (ns, self.text(t))).collect();
         totals.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
         totals.into_iter().take(5).map(|(_, text)| text.to_owned()).collect()

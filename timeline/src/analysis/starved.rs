@@ -130,10 +130,6 @@ type Alike = (Symbol, Symbol, Option<u32>);
 /// Type, shapes and stream.
 type Group = (Symbol, Symbol, Option<u32>);
 
-fn alike(row: &Row) -> Alike {
-    (row.op_type, row.input_shapes, row.blocks)
-}
-
 impl Analysis<'_> {
     /// Operators that waited for cores.
     pub fn starved(&self) -> Starvation {
@@ -148,6 +144,10 @@ impl Analysis<'_> {
         Starvation { groups, operators, measured: !shortest.is_empty() }
     }
 
+    fn alike(&self, row: &Row) -> Alike {
+        (self.op_type(row), row.input_shapes, row.blocks)
+    }
+
     /// For each type, shapes and blocks with core times: the shortest operator and how many there are.
     pub(super) fn shortest(&self) -> HashMap<Alike, (u32, usize)> {
         let mut shortest: HashMap<Alike, (u32, usize)> = HashMap::new();
@@ -157,7 +157,7 @@ impl Analysis<'_> {
                 if core_ns(row).is_none() {
                     continue;
                 }
-                let entry = shortest.entry(alike(row)).or_insert((index, 0));
+                let entry = shortest.entry(self.alike(row)).or_insert((index, 0));
                 entry.1 += 1;
                 let best = self.row(entry.0);
                 if (row.duration_ns, row.start_ns) < (best.duration_ns, best.start_ns) {
@@ -179,7 +179,7 @@ impl Analysis<'_> {
         if !long((core as f64 / CORE_TIME_GROWTH) as u64) {
             return None;
         }
-        let &(best, count) = shortest.get(&alike(row))?;
+        let &(best, count) = shortest.get(&self.alike(row))?;
         let (best, best_core) = (self.row(best), core_ns(self.row(best))?);
         let healthy = (best.duration_ns as f64) < STARVED_TIMES * best_core as f64;
         let grew = core as f64 > CORE_TIME_GROWTH * best_core as f64;
@@ -243,7 +243,7 @@ impl Analysis<'_> {
     }
 
     fn starved_groups(&self, operators: &[(u32, Starved)]) -> Vec<StarvedGroup> {
-        let key = |row: &Row| (row.op_type, row.input_shapes, row.stream);
+        let key = |row: &Row| (self.op_type(row), row.input_shapes, row.stream);
         let mut members: HashMap<Group, Vec<&(u32, Starved)>> = HashMap::new();
         for operator in operators {
             members.entry(key(self.row(operator.0))).or_default().push(operator);

@@ -1,6 +1,7 @@
 //! Streams: which ids are one logical stream, what each is for, and how long each pair was busy at once.
 //!
-//! A *lane* is an id as the profile writes it, or the rows without one. A *stream* is one lane or several that continue
+//! A *lane* is an id as the profile writes it, or the rows without one; copies count only on a lane that does nothing
+//! else. A *stream* is one lane or several that continue
 //! each other: B continues A if it starts working after A stopped for good, and the counts of its operator types are
 //! like those of A (cosine at least [`CONTINUATION_LIKENESS`](super::thresholds::CONTINUATION_LIKENESS), at least
 //! [`CONTINUATION_ROWS`](super::thresholds::CONTINUATION_ROWS) operators each). Replays of captured graphs renumber
@@ -17,10 +18,11 @@ use std::collections::{BTreeMap, HashMap};
 use serde::Serialize;
 
 use super::Options;
-use super::clean::{Class, Item};
+use super::clean::{Class, Item, window};
 use super::error::{Error, Result};
 use super::intervals::{Spans, Window};
 use super::kind::Kind;
+use super::op::type_of;
 use super::summary::share;
 use super::thresholds::{CONTINUATION_LIKENESS, CONTINUATION_ROWS, FEW_OPERATORS, MANY_IDS, MINOR_SHARE};
 use crate::Capture;
@@ -211,22 +213,22 @@ fn lanes(capture: &Capture, items: &[Item], origin_ns: u64) -> Vec<Found> {
         let id = capture.rows[item.row as usize].stream;
         by_id.entry((id.is_none(), id)).or_default().push(item);
     }
-    let window = |index: u32| {
-        let row = &capture.rows[index as usize];
-        Window::new(row.start_ns - origin_ns, row.end_ns() - origin_ns)
-    };
+    let window = |index: u32| window(&capture.rows[index as usize], origin_ns);
     let busy = |rows: &[u32]| Spans::union(rows.iter().map(|&index| window(index)));
     by_id
         .into_iter()
         .map(|((_, id), items)| {
-            let rows: Vec<u32> = items.iter().map(|item| item.row).collect();
+            // On a stream that does nothing but copy, copies are what it does.
+            let copies = items.iter().all(|item| item.class == Class::Copy);
+            let does = if copies { Class::Copy } else { Class::Work };
+            let rows: Vec<u32> = items.iter().filter(|i| copies || i.class.counts()).map(|i| i.row).collect();
             let of = |wanted: &dyn Fn(Kind) -> bool| -> Vec<u32> {
-                items.iter().filter(|i| i.class == Class::Work && wanted(i.kind)).map(|i| i.row).collect()
+                items.iter().filter(|i| i.class == does && wanted(i.kind)).map(|i| i.row).collect()
             };
             let work = of(&|_| true);
             let mut counts = HashMap::new();
             for &index in &work {
-                *counts.entry(capture.rows[index as usize].op_type).or_default() += 1.0;
+                *counts.entry(type_of(capture, &capture.rows[index as usize])).or_default() += 1.0;
             }
             let about = if work.is_empty() { &rows } else { &work };
             let window = about.iter().map(|&index| window(index)).reduce(|a, b| a.hull(&b)).unwrap_or_default();

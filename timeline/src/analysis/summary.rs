@@ -80,6 +80,10 @@ pub struct Summary {
     pub control_rows: usize,
     /// Their durations added, in ns.
     pub control_ns: u64,
+    /// Copies by a DMA engine, which are in no wall, sum or union.
+    pub copy_rows: usize,
+    /// Their durations added, in ns.
+    pub copy_ns: u64,
     /// Rows without start and duration, left out of everything.
     pub untimed_rows: usize,
     /// Operators of zero length; they are rows but take no time.
@@ -109,7 +113,7 @@ pub struct Summary {
 impl Analysis<'_> {
     /// The run in numbers.
     pub fn summary(&self) -> Summary {
-        let timed = || self.items.iter().filter(|item| item.class != Class::Untimed);
+        let timed = || self.items.iter().filter(|item| item.class.counts());
         let windows = |class: fn(Class) -> bool| {
             timed().filter(move |item| class(item.class)).map(|item| self.window(item.row)).collect::<Vec<Window>>()
         };
@@ -148,6 +152,8 @@ impl Analysis<'_> {
             shell_ns: sum(|class| class == Class::Shell),
             control_rows: count(Class::Control),
             control_ns: sum(|class| class == Class::Control),
+            copy_rows: count(Class::Copy),
+            copy_ns: self.items.iter().filter(|i| i.class == Class::Copy).map(|i| self.row(i.row).duration_ns).sum(),
             untimed_rows: count(Class::Untimed),
             zero_length_rows: timed().filter(|item| self.row(item.row).duration_ns == 0).count(),
             suspects: self.sorted_suspects(),
@@ -178,7 +184,9 @@ impl Analysis<'_> {
     }
 
     fn kinds(&self, wall_ns: u64) -> Vec<KindTotal> {
-        let of = |kind: Kind| self.items.iter().filter(move |i| i.class == Class::Work && i.kind == kind);
+        let of = |kind: Kind| {
+            self.items.iter().filter(move |i| matches!(i.class, Class::Work | Class::Copy) && i.kind == kind)
+        };
         let total = |kind: Kind| {
             let windows: Vec<Window> = of(kind).map(|item| self.window(item.row)).collect();
             let (rows, sum_ns) = (windows.len(), windows.iter().map(Window::len_ns).sum());
@@ -192,7 +200,7 @@ impl Analysis<'_> {
         let mut totals: HashMap<Symbol, (usize, u64)> = HashMap::new();
         for item in self.items.iter().filter(|item| item.class == Class::Work) {
             let row = self.row(item.row);
-            let total = totals.entry(row.op_type).or_default();
+            let total = totals.entry(self.op_type(row)).or_default();
             total.0 += 1;
             total.1 += row.duration_ns;
         }
