@@ -11,7 +11,7 @@
 //! still before it. Cheap operators behind it that read what the side or a barrier wrote belong to it. That is a guess,
 //! and says so.
 
-use std::collections::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use serde::Serialize;
 
@@ -125,17 +125,23 @@ impl Analysis<'_> {
         if verdict == Verdict::SameStream {
             return barriers;
         }
-        let streams: Vec<u32> = sides.side_ids.iter().chain(&sides.main_ids).copied().collect();
+        let streams: HashSet<u32> = sides.side_ids.iter().chain(&sides.main_ids).copied().collect();
         let mut shown = self.shown(|sync| streams.contains(&sync.stream_id));
+        let window = |barrier: &Barrier| barrier.wait.as_ref().map(|wait| wait.window_ns).unwrap_or_default();
+        shown.sort_by_key(|barrier| window(barrier).start_ns);
+        let mut shown = shown.into_iter().peekable();
         for (layer, part) in layers.layers.iter().zip(parts) {
             if !matches!(layer.verdict, Verdict::Serial | Verdict::Partial) {
                 continue;
             }
             let hull = layer.figures.side_window_ns.hull(&layer.figures.main_window_ns);
-            let (here, rest): (Vec<Barrier>, Vec<Barrier>) = shown
-                .into_iter()
-                .partition(|barrier| barrier.wait.as_ref().is_some_and(|wait| wait.window_ns.overlap_ns(&hull) > 0));
-            shown = rest;
+            // Layers and waits are both by time, and a wait is told once, with the first layer that it lies in.
+            let mut here = Vec::new();
+            while let Some(barrier) = shown.next_if(|barrier| window(barrier).start_ns < hull.end_ns) {
+                if window(&barrier).overlap_ns(&hull) > 0 {
+                    here.push(barrier);
+                }
+            }
             let found = if here.is_empty() { self.inferred(sides, part) } else { here };
             barriers.extend(found.into_iter().map(|barrier| Barrier { layer: Some(layer.number), ..barrier }));
         }

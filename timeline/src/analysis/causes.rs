@@ -15,7 +15,7 @@
 //! | starved of cores, contention | durations against those of the same operators elsewhere |
 //! | many side streams | one side stream in many ids with few operators each |
 
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 use serde::Serialize;
 

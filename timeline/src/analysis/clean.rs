@@ -15,8 +15,8 @@
 //!
 //! Raw sums have all rows but the untimed and the copies, cleaned sums have no duplicates, sums of work have work only.
 
+use hashbrown::{HashMap, HashSet};
 use std::cmp::Ordering;
-use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 
@@ -24,8 +24,8 @@ use super::intervals::Window;
 use super::kind::{Kind, is_control, is_shell};
 use super::op::{Op, is_untyped, type_of};
 use super::thresholds::{OVERRUN_FLOOR_NS, OVERRUN_TIMES, REPEATS};
-use crate::Capture;
 use crate::capture::{Row, Symbol};
+use crate::{Capture, Core};
 
 /// Whether a row is work, and if not, why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -106,29 +106,43 @@ pub(crate) fn classify(capture: &Capture, mut rows: Vec<u32>) -> Vec<Item> {
         rows.sort_unstable_by(by_order);
     }
 
-    let mut control: HashMap<Symbol, bool> = HashMap::new();
+    let mut types: HashMap<(Symbol, Core), (Kind, Class, bool)> = HashMap::new();
     let mut items: Vec<Item> = Vec::with_capacity(rows.len());
     let clock_starts_later = rows.iter().any(|&index| row(index).start_ns > 0 && row(index).duration_ns > 0);
     for index in rows {
         let row = row(index);
-        let (op_type, name) = (capture.strings.text(row.op_type), capture.strings.text(row.name));
-        let kind = Kind::of(row.core, op_type, name);
-        let waits = *control.entry(row.op_type).or_insert_with(|| is_control(op_type));
-        let class = if row.start_ns == 0 && row.duration_ns == 0 && clock_starts_later {
-            Class::Untimed
-        } else if waits || is_untyped(op_type) && is_control(name) {
-            Class::Control
-        } else if kind == Kind::Copy {
-            Class::Copy
-        } else if kind == Kind::AiCpu && is_shell(op_type, name) {
-            Class::Shell
-        } else {
-            Class::Work
-        };
+        // Almost all rows are told by type and core; only where those do not say, the name is read.
+        let of = types.entry((row.op_type, row.core)).or_insert_with(|| {
+            let op_type = capture.strings.text(row.op_type);
+            let (kind, class) = tell(row.core, op_type, "");
+            (kind, class, is_untyped(op_type) || matches!(kind, Kind::Compute | Kind::AiCpu))
+        });
+        let (mut kind, mut class, unclear) = *of;
+        if unclear {
+            (kind, class) = tell(row.core, capture.strings.text(row.op_type), capture.strings.text(row.name));
+        }
+        if row.start_ns == 0 && row.duration_ns == 0 && clock_starts_later {
+            class = Class::Untimed;
+        }
         items.push(Item { row: index, kind, class });
     }
     mark_duplicates(capture, &mut items);
     items
+}
+
+/// What an operator is by its type and name alone.
+fn tell(core: Core, op_type: &str, name: &str) -> (Kind, Class) {
+    let kind = Kind::of(core, op_type, name);
+    let class = if is_control(op_type) || is_untyped(op_type) && is_control(name) {
+        Class::Control
+    } else if kind == Kind::Copy {
+        Class::Copy
+    } else if kind == Kind::AiCpu && is_shell(op_type, name) {
+        Class::Shell
+    } else {
+        Class::Work
+    };
+    (kind, class)
 }
 
 fn mark_duplicates(capture: &Capture, items: &mut [Item]) {

@@ -44,6 +44,7 @@ mod streams;
 mod summary;
 pub mod thresholds;
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use serde::Serialize;
@@ -122,6 +123,8 @@ pub struct Analysis<'a> {
     work: Vec<Vec<u32>>,
     /// Work without stream: collectives of which the profile has only one row.
     strays: Vec<u32>,
+    /// The overlap, once it was asked for.
+    checked: OnceCell<Result<Overlap>>,
     /// Given, or else guessed from the blocks asked for.
     cores: Option<Cores>,
 }
@@ -156,7 +159,8 @@ impl<'a> Analysis<'a> {
         let stray = |item: &&Item| item.class == Class::Work && capture.rows[item.row as usize].stream.is_none();
         let strays = items.iter().filter(stray).map(|item| item.row).collect();
         let options = options.clone();
-        Ok(Analysis { capture, options, device, origin_ns, items, suspects, streams, work, strays, cores })
+        let checked = OnceCell::new();
+        Ok(Analysis { capture, options, device, origin_ns, items, suspects, streams, work, strays, checked, cores })
     }
 
     /// The device that is looked at.

@@ -66,9 +66,9 @@ impl Analysis<'_> {
         let work: Vec<&Item> = self.items.iter().filter(work).collect();
         let mut phases = self.split(&work);
         let mut by_step: BTreeMap<u32, Vec<&Item>> = BTreeMap::new();
-        for item in work {
-            if let Some(step) = self.row(item.row).step {
-                by_step.entry(step).or_default().push(item);
+        for run in work.chunk_by(|a, b| self.row(a.row).step == self.row(b.row).step) {
+            if let Some(step) = self.row(run[0].row).step {
+                by_step.entry(step).or_default().extend(run);
             }
         }
         phases.steps = by_step
@@ -123,9 +123,9 @@ impl Analysis<'_> {
     /// to record.
     pub(super) fn uneven_steps(&self) -> Option<String> {
         let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
-        for item in self.items.iter().filter(|item| item.class == Class::Work) {
-            if let Some(step) = self.row(item.row).step {
-                *counts.entry(step).or_default() += 1;
+        for run in self.items.chunk_by(|a, b| self.row(a.row).step == self.row(b.row).step) {
+            if let Some(step) = self.row(run[0].row).step {
+                *counts.entry(step).or_default() += run.iter().filter(|item| item.class == Class::Work).count();
             }
         }
         let full = counts.values().copied().max()?;
