@@ -1,6 +1,7 @@
-//! What the benchmarks share: their arguments, their statistics, and the task graphs of [`dag`].
+//! What the benchmarks share: their arguments, their statistics, the task graphs of [`dag`], and the counts of [`syncs`].
 
 pub mod dag;
+pub mod syncs;
 
 use std::time::Instant;
 

@@ -7,7 +7,7 @@ use proc_macro2::{Span, TokenStream};
 use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::punctuated::Punctuated;
-use syn::{Attribute, Block, Expr, Ident, Macro, Token, parenthesized, token};
+use syn::{Attribute, Block, Expr, ExprPath, Ident, Macro, Token, parenthesized, token};
 
 use crate::cores::{Cores, bare};
 use crate::diag::{both, combined};
@@ -113,6 +113,10 @@ fn stream(input: ParseStream<'_>) -> syn::Result<Expr> {
     }
     if input.peek(token::Brace) || item_name(input).is_some() {
         return Err(error_at(input, "`stream!` needs the stream first: `stream!(s1, .., { .. })`"));
+    }
+    // Most are names, and a parser of any expression takes its time.
+    if input.peek(Ident) && input.peek2(Token![,]) {
+        return Ok(Expr::Path(ExprPath { attrs: Vec::new(), qself: None, path: input.parse::<Ident>()?.into() }));
     }
     // Not `Expr::parse`, which would take `s1 { .. }` for a struct.
     Expr::parse_without_eager_brace(input)

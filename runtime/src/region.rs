@@ -170,7 +170,8 @@ impl Frame {
         let site = site_of_function(self.plan);
         ledger.syncs.now = Some(stream.device().backend().now());
         let last = ledger.last(stream.slot());
-        let event = ledger.syncs.record(last, Origin::Function, Some(site.clone()));
+        let recorded = self.sites.as_ref().and_then(|sites| sites.event_at(last));
+        let event = recorded.unwrap_or_else(|| ledger.syncs.record(last, Origin::Function, Some(site.clone())));
         let carrier = ledger.next(self.main.slot());
         for mark in &waits.0 {
             let reason = Reason { origin: Origin::Function, event: Some(event), site: Some(site.clone()) };
@@ -319,9 +320,12 @@ impl Drop for Region {
                         waits.add(mark);
                     }
                 }
-                books.ledger.stats.records += u64::from(made);
-                if made && books.ledger.syncs.on {
-                    frame.note_exit(&used.stream, &waits, &mut books.ledger);
+                if made {
+                    // Counts unless the plan has recorded the same.
+                    books.ledger.record(used.stream.slot());
+                    if books.ledger.syncs.on {
+                        frame.note_exit(&used.stream, &waits, &mut books.ledger);
+                    }
                 }
             }
         }

@@ -26,21 +26,37 @@ impl Strings {
     /// assert_eq!(strings.text(cast), "Cast");
     /// ```
     pub fn intern(&mut self, text: &str) -> Symbol {
+        self.known(text.as_bytes()).unwrap_or_else(|| self.add(text))
+    }
+
+    /// The symbol of a text that may not be UTF-8; what is not is replaced.
+    pub(crate) fn intern_bytes(&mut self, text: &[u8]) -> Symbol {
+        self.known(text).unwrap_or_else(|| self.intern_new(text))
+    }
+
+    #[cold]
+    fn intern_new(&mut self, text: &[u8]) -> Symbol {
+        self.intern(&String::from_utf8_lossy(text))
+    }
+
+    fn known(&self, text: &[u8]) -> Option<Symbol> {
         let hash = self.hasher.hash_one(text);
-        if let Some(&number) = self.numbers.find(hash, |&number| &*self.texts[number as usize] == text) {
-            return Symbol(number);
-        }
+        self.numbers.find(hash, |&number| self.texts[number as usize].as_bytes() == text).map(|&number| Symbol(number))
+    }
+
+    #[cold]
+    fn add(&mut self, text: &str) -> Symbol {
         let number = self.texts.len() as u32;
         self.texts.push(text.into());
         let (texts, hasher) = (&self.texts, &self.hasher);
-        self.numbers.insert_unique(hash, number, |&number| hasher.hash_one(&*texts[number as usize]));
+        let hash_of = |&number: &u32| hasher.hash_one(texts[number as usize].as_bytes());
+        self.numbers.insert_unique(hash_of(&number), number, hash_of);
         Symbol(number)
     }
 
     /// The symbol of a text that some row has.
     pub fn find(&self, text: &str) -> Option<Symbol> {
-        let hash = self.hasher.hash_one(text);
-        self.numbers.find(hash, |&number| &*self.texts[number as usize] == text).map(|&number| Symbol(number))
+        self.known(text.as_bytes())
     }
 
     /// The text of a symbol.

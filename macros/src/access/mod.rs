@@ -239,6 +239,41 @@ struct Walk<'w, 'p> {
     targets: Vec<Target>,
     /// `reads` and `writes` of the blocks around.
     effects: Vec<Vec<Access>>,
+    met: Met,
+}
+
+/// Where in a list each variable stands. In a long function a value may be taken from hundreds, and a list without
+/// duplicates must not take the square of that.
+#[derive(Debug, Default)]
+struct Met {
+    /// In which round a variable was met last, and where in that round's list.
+    at: Vec<(u32, usize)>,
+    round: u32,
+}
+
+impl Met {
+    /// Begins another list.
+    fn clear(&mut self) {
+        self.round += 1;
+    }
+
+    fn note(&mut self, var: VarId, at: usize) {
+        if self.at.len() <= var.index() {
+            self.at.resize(var.index() + 1, (0, 0));
+        }
+        self.at[var.index()] = (self.round, at);
+    }
+
+    /// Adds something of `var` to the list, unless it is there. True if it was added.
+    fn insert<T: Clone + PartialEq>(&mut self, list: &mut Vec<T>, new: &T, var: VarId) -> bool {
+        let met = self.at.get(var.index()).filter(|(round, _)| *round == self.round);
+        if met.is_some_and(|(_, at)| list[*at] == *new || list.contains(new)) {
+            return false;
+        }
+        self.note(var, list.len());
+        list.push(new.clone());
+        true
+    }
 }
 
 impl<'w, 'p> Walk<'w, 'p> {
@@ -266,6 +301,7 @@ impl<'w, 'p> Walk<'w, 'p> {
             moved: Vec::new(),
             targets: Vec::new(),
             effects: Vec::new(),
+            met: Met::default(),
         }
     }
 
@@ -305,10 +341,9 @@ impl<'w, 'p> Walk<'w, 'p> {
     /// otherwise.
     fn launch(&mut self, uses: &[Use], span: Span) -> Vec<TokenStream> {
         let mut accesses: Vec<Access> = Vec::with_capacity(uses.len());
+        self.met.clear();
         for used in uses {
-            if !accesses.contains(&used.access) {
-                accesses.push(used.access.clone());
-            }
+            self.met.insert(&mut accesses, &used.access, used.access.var);
         }
         let node = self.node(accesses, span, false);
         let expects = self.output.as_mut().map(|output| output.expects(node)).unwrap_or_default();
@@ -379,10 +414,11 @@ impl<'w, 'p> Walk<'w, 'p> {
         facts.given = true;
         facts.given_data |= !value.host;
         facts.lazy |= value.lazy;
-        for alias in lent {
-            if alias.var != to.var && !facts.aliases.contains(&alias) {
+        self.met.clear();
+        facts.aliases.iter().enumerate().for_each(|(at, alias)| self.met.note(alias.var, at));
+        for alias in lent.iter().filter(|alias| alias.var != to.var) {
+            if self.met.insert(&mut facts.aliases, alias, alias.var) {
                 facts.exclusive |= alias.reach == Reach::Same;
-                facts.aliases.push(alias);
             }
         }
         // Until one of the two is written: whoever uses the one reads the other's memory, a first write to copy it.

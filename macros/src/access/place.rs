@@ -130,13 +130,16 @@ impl Walk<'_, '_> {
     }
 
     /// What a value computed from this one may hold a borrow of. What nobody can write meanwhile does not matter.
-    pub(super) fn held(&self, value: &Value) -> Vec<Alias> {
-        let mut lent = value.lent();
-        lent.retain(|alias| {
+    pub(super) fn held(&mut self, value: &Value) -> Vec<Alias> {
+        let mut held = Vec::new();
+        self.met.clear();
+        for alias in value.lent() {
             let facts = self.seen.scopes.facts(alias.var);
-            facts.mutable || facts.exclusive
-        });
-        lent
+            if facts.mutable || facts.exclusive {
+                self.met.insert(&mut held, &alias, alias.var);
+            }
+        }
+        held
     }
 
     /// An access of a place, and of all that its variable may hold a borrow of.

@@ -142,8 +142,10 @@ impl Analysis<'_> {
         }
         // The first access is the place itself, the others what it may borrow from or share.
         let is_write = |entry: &Entry| entry.access.mode == Mode::Write;
-        let nobody = !node.accesses.iter().any(|access| state.entries(access.var).iter().any(is_write));
-        if let (true, true, true, Some(first)) = (nobody, node.barrier, self.final_pass, node.accesses.first()) {
+        let nobody = || !node.accesses.iter().any(|access| state.entries(access.var).iter().any(is_write));
+        if let (true, true, Some(first)) = (node.barrier, self.final_pass, node.accesses.first())
+            && nobody()
+        {
             self.plan.pointless.push((node.id, first.var));
         }
         // Latest first; among those of one point, the one that is simplest to pass on.

@@ -169,7 +169,8 @@ impl State {
     }
 
     pub(crate) fn touch(&mut self, access: &Access, ordered: bool) {
-        match self.pending.iter_mut().find(|pending| pending.access == *access) {
+        let same = |pending: &&mut Pending| pending.access.var.0 == access.var.0 && pending.access == *access;
+        match self.pending.iter_mut().find(same) {
             Some(pending) => (pending.sure, pending.ordered) = (true, pending.ordered || ordered),
             None => self.pending.push(Pending { access: access.clone(), sure: true, ordered }),
         }

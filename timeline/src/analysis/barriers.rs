@@ -1,7 +1,8 @@
 //! What made a stream wait.
 //!
 //! A barrier is *shown* if the profile has the wait itself (EVENT_WAIT, NOTIFY_WAIT): then the operator behind it is the
-//! one that waited, and the record it followed is found by its event number, or else by time: the last record, and the
+//! one that waited, and the record it followed is found by its event number, or by the stream that the wait names (CUDA
+//! does), or else by time: the last record, and the
 //! last operator, on another stream that ended at most [`FOLLOWS_NS`] before the wait did.
 //!
 //! Without waits in the profile a barrier is *inferred*, for a side that ran before its dominator: of the main operators
@@ -10,7 +11,7 @@
 //! still before it. Cheap operators behind it that read what the side or a barrier wrote belong to it. That is a guess,
 //! and says so.
 
-use std::collections::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use serde::Serialize;
 
@@ -54,7 +55,7 @@ pub struct Recorded {
     pub record_ns: Option<u64>,
     /// The last operator before the record; `None` if there is none.
     pub after: Option<Op>,
-    /// Whether the event number says so, rather than the time.
+    /// Whether the profile says so, by event number or stream, rather than the time.
     pub by_event: bool,
     /// Where the record stands in the source, where that is known.
     pub site: Option<String>,
@@ -124,17 +125,23 @@ impl Analysis<'_> {
         if verdict == Verdict::SameStream {
             return barriers;
         }
-        let streams: Vec<u32> = sides.side_ids.iter().chain(&sides.main_ids).copied().collect();
+        let streams: HashSet<u32> = sides.side_ids.iter().chain(&sides.main_ids).copied().collect();
         let mut shown = self.shown(|sync| streams.contains(&sync.stream_id));
+        let window = |barrier: &Barrier| barrier.wait.as_ref().map(|wait| wait.window_ns).unwrap_or_default();
+        shown.sort_by_key(|barrier| window(barrier).start_ns);
+        let mut shown = shown.into_iter().peekable();
         for (layer, part) in layers.layers.iter().zip(parts) {
             if !matches!(layer.verdict, Verdict::Serial | Verdict::Partial) {
                 continue;
             }
             let hull = layer.figures.side_window_ns.hull(&layer.figures.main_window_ns);
-            let (here, rest): (Vec<Barrier>, Vec<Barrier>) = shown
-                .into_iter()
-                .partition(|barrier| barrier.wait.as_ref().is_some_and(|wait| wait.window_ns.overlap_ns(&hull) > 0));
-            shown = rest;
+            // Layers and waits are both by time, and a wait is told once, with the first layer that it lies in.
+            let mut here = Vec::new();
+            while let Some(barrier) = shown.next_if(|barrier| window(barrier).start_ns < hull.end_ns) {
+                if window(&barrier).overlap_ns(&hull) > 0 {
+                    here.push(barrier);
+                }
+            }
             let found = if here.is_empty() { self.inferred(sides, part) } else { here };
             barriers.extend(found.into_iter().map(|barrier| Barrier { layer: Some(layer.number), ..barrier }));
         }
@@ -142,9 +149,9 @@ impl Analysis<'_> {
         barriers
     }
 
-    fn relative(&self, sync: &Sync) -> Window {
-        let start = sync.start_ns.saturating_sub(self.origin_ns);
-        Window::new(start, start + sync.duration_ns)
+    pub(super) fn relative(&self, sync: &Sync) -> Window {
+        let since = |ns: u64| ns.saturating_sub(self.origin_ns);
+        Window::new(since(sync.start_ns), since(sync.end_ns()))
     }
 
     fn shown(&self, wanted: impl Fn(&Sync) -> bool) -> Vec<Barrier> {
@@ -216,6 +223,15 @@ impl Analysis<'_> {
                 after: self.last_before(record_ns, |stream| stream == Some(record.stream_id)).map(|at| self.op(at)),
                 by_event: true,
                 site: record.site.as_ref().map(place),
+            });
+        }
+        if let Some(stream) = wait.of_stream {
+            return Some(Recorded {
+                stream: Some(stream),
+                record_ns: None,
+                after: self.last_before(end_ns, |other| other == Some(stream)).map(|at| self.op(at)),
+                by_event: true,
+                site: None,
             });
         }
         let since_ns = end_ns.saturating_sub(FOLLOWS_NS);

@@ -15,20 +15,22 @@
 //! | starved of cores, contention | durations against those of the same operators elsewhere |
 //! | many side streams | one side stream in many ids with few operators each |
 
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 use serde::Serialize;
 
-use super::Analysis;
 use super::barriers::{Barrier, Evidence};
-use super::intervals::{Spans, Window};
+use super::intervals::Spans;
 use super::layers::{Layers, Part};
 use super::op::micros;
 use super::overlap::{Sides, Verdict};
 use super::starved::{core_ns, median};
 use super::streams::Role;
 use super::summary::share;
-use super::thresholds::{CONTENTION_TIMES, FEW_OPERATORS, FOLLOWS_NS, FREE_SHARE, MANY_IDS, REPEATS};
+use super::thresholds::{
+    CONTENTION_CORE_GROWTH, CONTENTION_TIMES, FEW_OPERATORS, FOLLOWS_NS, FREE_SHARE, MANY_IDS, REPEATS,
+};
+use super::{Analysis, Class};
 use crate::capture::Symbol;
 use crate::cores::blocks;
 
@@ -103,7 +105,10 @@ impl Analysis<'_> {
             findings.push(Finding { cause, text, advice: advice.to_owned(), layers });
         };
         match verdict {
-            Verdict::NoSide => found(Cause::SplitNeverHappened, 0, self.no_side(sides), SPLIT),
+            Verdict::NoSide => {
+                let advice = if sides.side_ids.is_empty() { SPLIT } else { OTHER };
+                found(Cause::SplitNeverHappened, 0, self.no_side(sides), advice);
+            }
             Verdict::SameStream => found(Cause::SameStream, 0, self.same_stream(sides), GROUPED),
             Verdict::Starved => found(Cause::StarvedOfCores, layers.starved, self.starvation(layers), LIMIT),
             Verdict::True | Verdict::Partial | Verdict::Serial => {}
@@ -168,6 +173,12 @@ impl Analysis<'_> {
         } else {
             format!("; too small to be a side: stream {}", minor.join(", "))
         };
+        if !sides.side_ids.is_empty() {
+            let side = join(&sides.side_ids);
+            return format!(
+                "nothing on stream {side} is work: it has AI_CPU rows that bracket collectives, waits or copies"
+            );
+        }
         format!("all computing is on stream {} ({} operators){rest}", join(&sides.main_ids), sides.main.len())
     }
 
@@ -250,11 +261,10 @@ impl Analysis<'_> {
 
     fn host_bound(&self, idle_layers: usize) -> Option<String> {
         let wall = self.wall();
-        let busy = self.busy(|_| true);
-        let waits = Spans::union(self.capture.syncs.iter().filter(|sync| sync.device_id == self.device).map(|sync| {
-            let start = sync.start_ns.saturating_sub(self.origin_ns);
-            Window::new(start, start + sync.duration_ns)
-        }));
+        let busy =
+            Spans::union(self.items.iter().filter(|item| item.class != Class::Untimed).map(|i| self.window(i.row)));
+        let mine = self.capture.syncs.iter().filter(|sync| sync.device_id == self.device);
+        let waits = Spans::union(mine.map(|sync| self.relative(sync)));
         let taken = Spans::union(busy.windows().iter().chain(waits.windows()).copied());
         let free_ns = wall.len_ns().saturating_sub(taken.within_ns(wall));
         let free = share(free_ns, wall.len_ns());
@@ -281,24 +291,36 @@ impl Analysis<'_> {
     fn contention(&self, sides: &Sides) -> Option<String> {
         let spans = |rows: &[u32]| Spans::union(rows.iter().map(|&index| self.window(index)));
         let (side, main) = (spans(&sides.side), spans(&sides.main));
-        let (side_times, main_times) = (self.inflation(&sides.side, &main)?, self.inflation(&sides.main, &side)?);
+        let (side_lasted, side_alone) = self.inflation(&sides.side, &main)?;
+        let (main_lasted, main_alone) = self.inflation(&sides.main, &side)?;
+        let (side_times, main_times) = (share(side_lasted, side_alone), share(main_lasted, main_alone));
+        let extra_ns = (side_lasted + main_lasted).saturating_sub(side_alone + main_alone);
+        let overlap_ns = side.overlap_ns(&main);
+        let saved = if overlap_ns > extra_ns {
+            format!("of {} us side by side {} us are gained", micros(overlap_ns), micros(overlap_ns - extra_ns))
+        } else {
+            format!("{} us side by side cost {} us more: no gain", micros(overlap_ns), micros(extra_ns))
+        };
         (side_times.min(main_times) >= CONTENTION_TIMES).then(|| {
             format!(
                 "beside each other the side's operators last {side_times:.2} times, the main stream's {main_times:.2} times \
-                 as long as alone, with core time grown: they compete for memory"
+                 as long as the same ones alone, and not for want of cores: they compete for memory; {saved}"
             )
         })
     }
 
-    /// How many times longer operators are that run beside `other` for at least half of their time than the same ones
-    /// apart from it; only operators whose core time grew as well, weighted by time.
-    fn inflation(&self, rows: &[u32], other: &Spans) -> Option<f64> {
+    /// How long operators last that run beside `other` for at least half of their time, and how long the same ones last
+    /// apart from it, in ns, by medians; only those whose core time grew as well, or is not measured.
+    fn inflation(&self, rows: &[u32], other: &Spans) -> Option<(u64, u64)> {
         let mut groups: HashMap<(Symbol, Symbol), [Vec<u32>; 2]> = HashMap::new();
         for &index in rows {
             let window = self.window(index);
             let beside = other.within_ns(window) * 2 >= window.len_ns();
             let row = self.row(index);
-            groups.entry((row.op_type, row.input_shapes)).or_default()[usize::from(beside)].push(index);
+            if self.text(row.input_shapes).is_empty() {
+                continue;
+            }
+            groups.entry((self.op_type(row), row.input_shapes)).or_default()[usize::from(beside)].push(index);
         }
         let (mut lasted, mut expected) = (0u64, 0u64);
         for [apart, beside] in groups.into_values() {
@@ -308,13 +330,13 @@ impl Analysis<'_> {
             let duration = |rows: &[u32]| median(rows.iter().map(|&index| self.row(index).duration_ns));
             let core = |rows: &[u32]| median(rows.iter().filter_map(|&index| core_ns(self.row(index))));
             let measured = core(&apart) > 0;
-            if measured && core(&beside) as f64 <= 1.1 * core(&apart) as f64 {
+            if measured && core(&beside) as f64 <= CONTENTION_CORE_GROWTH * core(&apart) as f64 {
                 continue;
             }
             lasted += duration(&beside) * beside.len() as u64;
             expected += duration(&apart) * beside.len() as u64;
         }
-        (expected > 0).then(|| share(lasted, expected))
+        (expected > 0).then_some((lasted, expected))
     }
 }
 
@@ -331,6 +353,7 @@ fn misaligned(layers: &Layers) -> String {
 
 const ALIGN: &str = "move the start of the side to that of the dominator, or hide it behind several operators";
 const SPLIT: &str = "move operators to a second stream, and see that the option that does so finds any to move";
+const OTHER: &str = "choose a stream that has operators as side";
 const GROUPED: &str = "check a side stream against this one as a whole";
 const LIMIT: &str = "limit the cores of the dominator or of the side so that both fit, or pair the side with an operator \
                      that leaves cores free";

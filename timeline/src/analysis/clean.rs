@@ -10,20 +10,22 @@
 //! - *untimed*: start 0 and duration 0 in a capture that starts later;
 //! - *suspect*: a computing row that swallows the start of the next row on its stream and lasts ten times the median
 //!   of its type and shapes;
+//! - *copy*: a copy by a DMA engine: it moves data and is no operator;
 //! - *work*: everything else.
 //!
-//! Raw sums have all rows but the untimed, cleaned sums have no duplicates, sums of work have work only.
+//! Raw sums have all rows but the untimed and the copies, cleaned sums have no duplicates, sums of work have work only.
 
+use hashbrown::{HashMap, HashSet};
 use std::cmp::Ordering;
-use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 
+use super::intervals::Window;
 use super::kind::{Kind, is_control, is_shell};
-use super::op::Op;
+use super::op::{Op, is_untyped, type_of};
 use super::thresholds::{OVERRUN_FLOOR_NS, OVERRUN_TIMES, REPEATS};
-use crate::Capture;
 use crate::capture::{Row, Symbol};
+use crate::{Capture, Core};
 
 /// Whether a row is work, and if not, why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -41,6 +43,20 @@ pub enum Class {
     Untimed,
     /// A row with an impossible duration.
     Suspect,
+    /// A copy by a DMA engine.
+    Copy,
+}
+
+impl Class {
+    /// Whether walls, raw sums and unions have it.
+    pub const fn counts(self) -> bool {
+        !matches!(self, Class::Untimed | Class::Copy)
+    }
+}
+
+/// When a row ran, relative to a time; what was before it is cut.
+pub(super) fn window(row: &Row, origin_ns: u64) -> Window {
+    Window::new(row.start_ns.saturating_sub(origin_ns), row.end_ns().saturating_sub(origin_ns))
 }
 
 /// A row with what the analysis knows about it.
@@ -71,11 +87,14 @@ pub struct Suspect {
 /// on the order of the file.
 pub(crate) fn order(capture: &Capture, a: &Row, b: &Row) -> Ordering {
     let text = |symbol: Symbol| capture.strings.text(symbol);
+    let measured = |row: &Row| (row.core, row.step, row.blocks, row.mix_blocks, row.aicore_ns, row.aiv_ns);
     (a.start_ns, a.duration_ns, a.stream, a.task)
         .cmp(&(b.start_ns, b.duration_ns, b.stream, b.task))
         .then_with(|| text(a.name).cmp(text(b.name)))
         .then_with(|| text(a.op_type).cmp(text(b.op_type)))
-        .then_with(|| (a.core, a.step).cmp(&(b.core, b.step)))
+        .then_with(|| text(a.input_shapes).cmp(text(b.input_shapes)))
+        .then_with(|| text(a.output_shapes).cmp(text(b.output_shapes)))
+        .then_with(|| measured(a).cmp(&measured(b)))
         .then_with(|| (a.source, a.line).cmp(&(b.source, b.line)))
 }
 
@@ -87,31 +106,43 @@ pub(crate) fn classify(capture: &Capture, mut rows: Vec<u32>) -> Vec<Item> {
         rows.sort_unstable_by(by_order);
     }
 
-    let mut control: HashMap<Symbol, bool> = HashMap::new();
+    let mut types: HashMap<(Symbol, Core), (Kind, Class, bool)> = HashMap::new();
     let mut items: Vec<Item> = Vec::with_capacity(rows.len());
     let clock_starts_later = rows.iter().any(|&index| row(index).start_ns > 0 && row(index).duration_ns > 0);
     for index in rows {
         let row = row(index);
-        let (op_type, name) = (capture.strings.text(row.op_type), capture.strings.text(row.name));
-        let kind = Kind::of(row.core, op_type, name);
-        let waits = *control.entry(row.op_type).or_insert_with(|| is_control(op_type));
-        let class = if row.start_ns == 0 && row.duration_ns == 0 && clock_starts_later {
-            Class::Untimed
-        } else if waits || untyped(op_type) && is_control(name) {
-            Class::Control
-        } else if kind == Kind::AiCpu && is_shell(op_type, name) {
-            Class::Shell
-        } else {
-            Class::Work
-        };
+        // Almost all rows are told by type and core; only where those do not say, the name is read.
+        let of = types.entry((row.op_type, row.core)).or_insert_with(|| {
+            let op_type = capture.strings.text(row.op_type);
+            let (kind, class) = tell(row.core, op_type, "");
+            (kind, class, is_untyped(op_type) || matches!(kind, Kind::Compute | Kind::AiCpu))
+        });
+        let (mut kind, mut class, unclear) = *of;
+        if unclear {
+            (kind, class) = tell(row.core, capture.strings.text(row.op_type), capture.strings.text(row.name));
+        }
+        if row.start_ns == 0 && row.duration_ns == 0 && clock_starts_later {
+            class = Class::Untimed;
+        }
         items.push(Item { row: index, kind, class });
     }
     mark_duplicates(capture, &mut items);
     items
 }
 
-fn untyped(op_type: &str) -> bool {
-    matches!(op_type, "" | "N/A")
+/// What an operator is by its type and name alone.
+fn tell(core: Core, op_type: &str, name: &str) -> (Kind, Class) {
+    let kind = Kind::of(core, op_type, name);
+    let class = if is_control(op_type) || is_untyped(op_type) && is_control(name) {
+        Class::Control
+    } else if kind == Kind::Copy {
+        Class::Copy
+    } else if kind == Kind::AiCpu && is_shell(op_type, name) {
+        Class::Shell
+    } else {
+        Class::Work
+    };
+    (kind, class)
 }
 
 fn mark_duplicates(capture: &Capture, items: &mut [Item]) {
@@ -157,13 +188,14 @@ pub(crate) fn mark_suspects(capture: &Capture, items: &mut [Item], origin_ns: u6
         return Vec::new();
     }
 
+    let key = |row: &Row| (type_of(capture, row), row.input_shapes);
     let accused: HashSet<(Symbol, Symbol)> =
-        overruns.iter().map(|&(at, _)| row(at, items)).map(|row| (row.op_type, row.input_shapes)).collect();
+        overruns.iter().map(|&(at, _)| row(at, items)).map(|row| key(&row)).collect();
     let mut durations: HashMap<(Symbol, Symbol), Vec<u64>> = HashMap::new();
     for item in items.iter() {
         let row = &capture.rows[item.row as usize];
-        if accused.contains(&(row.op_type, row.input_shapes)) {
-            durations.entry((row.op_type, row.input_shapes)).or_default().push(row.duration_ns);
+        if accused.contains(&key(row)) {
+            durations.entry(key(row)).or_default().push(row.duration_ns);
         }
     }
     durations.values_mut().for_each(|all| all.sort_unstable());
@@ -171,7 +203,7 @@ pub(crate) fn mark_suspects(capture: &Capture, items: &mut [Item], origin_ns: u6
     let mut suspects = Vec::with_capacity(overruns.len());
     for (at, next) in overruns {
         let (this, after) = (row(at, items), row(next, items));
-        let same = &durations[&(this.op_type, this.input_shapes)];
+        let same = &durations[&key(&this)];
         let median_ns = (same.len() >= REPEATS).then(|| same[same.len() / 2]);
         let excluded = median_ns.is_some_and(|median| this.duration_ns as f64 >= OVERRUN_TIMES * median.max(1) as f64);
         if excluded {

@@ -218,10 +218,10 @@ fn notes(operators: &[OperatorChange], overlap_check_owed: bool) -> Vec<String> 
 impl Analysis<'_> {
     /// Durations of work by type, input shapes and input types.
     fn durations(&self) -> BTreeMap<(String, String, String), Vec<u64>> {
-        let mut by_symbol = std::collections::HashMap::new();
+        let mut by_symbol = hashbrown::HashMap::new();
         for item in self.items.iter().filter(|item| item.class == super::Class::Work) {
             let row = self.row(item.row);
-            let key = (row.op_type, row.input_shapes, row.input_types);
+            let key = (self.op_type(row), row.input_shapes, row.input_types);
             by_symbol.entry(key).or_insert_with(Vec::new).push(row.duration_ns);
         }
         let text = |symbol| self.text(symbol).to_owned();

@@ -49,18 +49,22 @@ pub(crate) struct Spans(Vec<Window>);
 impl Spans {
     /// The union of windows in any order.
     pub(crate) fn union(windows: impl IntoIterator<Item = Window>) -> Spans {
-        let mut windows: Vec<Window> = windows.into_iter().filter(|w| w.len_ns() > 0).collect();
-        if !windows.is_sorted() {
-            windows.sort_unstable();
-        }
-        let mut joined: Vec<Window> = Vec::with_capacity(windows.len().min(1024));
-        for window in windows {
+        // Windows mostly come by start: then this needs no second list.
+        let mut joined: Vec<Window> = Vec::new();
+        let mut late: Vec<Window> = Vec::new();
+        for window in windows.into_iter().filter(|w| w.len_ns() > 0) {
             match joined.last_mut() {
+                Some(last) if window.start_ns < last.start_ns => late.push(window),
                 Some(last) if window.start_ns <= last.end_ns => last.end_ns = last.end_ns.max(window.end_ns),
                 _ => joined.push(window),
             }
         }
-        Spans(joined)
+        if late.is_empty() {
+            return Spans(joined);
+        }
+        joined.append(&mut late);
+        joined.sort_unstable();
+        Spans::union(joined)
     }
 
     /// How much time it holds, in ns.

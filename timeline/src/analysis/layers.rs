@@ -113,7 +113,7 @@ impl Analysis<'_> {
 
     fn blocks<'s>(&self, side: &'s [u32]) -> (Vec<&'s [u32]>, Option<usize>) {
         let keys: Vec<(Symbol, Symbol)> =
-            side.iter().map(|&index| self.row(index)).map(|row| (row.op_type, row.input_shapes)).collect();
+            side.iter().map(|&index| self.row(index)).map(|row| (self.op_type(row), row.input_shapes)).collect();
         let Some(period) = period(&keys) else { return (side.chunks(1).collect(), None) };
         let gap = |at: usize| {
             let before = self.window(side[at - 1]).end_ns;

@@ -18,7 +18,8 @@
 //! - Times in results are integer ns relative to the first start of the device in the capture, also if only a part of it
 //!   is selected; shares are fractions, 1 being all.
 //! - *Wall*: last end minus first start over all rows. *Sum*: all durations added. *Union* (busy time): how long at
-//!   least one row was active; no ns counts twice.
+//!   least one row was active; no ns counts twice. Copies by a DMA engine are no operators and in none of these: a
+//!   table of operators, which has none, and a trace, which has, give the same figures.
 //! - *Raw* figures take all rows, *cleaned* figures leave out duplicate collective rows, figures of *work* also leave out
 //!   AI_CPU shells of collectives, waits, records and impossible durations; see [`Class`]. Streams, overlap and phases
 //!   count work only.
@@ -43,6 +44,7 @@ mod streams;
 mod summary;
 pub mod thresholds;
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use serde::Serialize;
@@ -63,7 +65,7 @@ pub use streams::{Continuation, Lane, Pair, Role, Stream, Streams};
 pub use summary::{KindTotal, Summary, TypeTotal};
 
 use crate::Capture;
-use crate::capture::Row;
+use crate::capture::{Row, Symbol};
 use clean::Item;
 
 /// Cores of a chip.
@@ -121,6 +123,8 @@ pub struct Analysis<'a> {
     work: Vec<Vec<u32>>,
     /// Work without stream: collectives of which the profile has only one row.
     strays: Vec<u32>,
+    /// The overlap, once it was asked for.
+    checked: OnceCell<Result<Overlap>>,
     /// Given, or else guessed from the blocks asked for.
     cores: Option<Cores>,
 }
@@ -138,7 +142,7 @@ impl<'a> Analysis<'a> {
             (0..capture.rows.len() as u32).filter(|&i| capture.rows[i as usize].device == device).collect();
         let mut items = clean::classify(capture, all);
         let start = |item: &Item| capture.rows[item.row as usize].start_ns;
-        let origin_ns = items.iter().filter(|item| item.class != Class::Untimed).map(start).min().unwrap_or(0);
+        let origin_ns = items.iter().filter(|item| item.class.counts()).map(start).min().unwrap_or(0);
         let suspects = clean::mark_suspects(capture, &mut items, origin_ns);
         let selected = |row: &Row| {
             let at = row.start_ns.saturating_sub(origin_ns);
@@ -147,7 +151,7 @@ impl<'a> Analysis<'a> {
                 && options.to_ns.is_none_or(|to| at < to)
         };
         items.retain(|item| selected(&capture.rows[item.row as usize]));
-        if !items.iter().any(|item| item.class != Class::Untimed) {
+        if !items.iter().any(|item| item.class.counts()) {
             return Err(Error::Empty { selection: selection(options) });
         }
         let cores = options.cores.or_else(|| starved::guess_cores(capture, &items));
@@ -155,7 +159,8 @@ impl<'a> Analysis<'a> {
         let stray = |item: &&Item| item.class == Class::Work && capture.rows[item.row as usize].stream.is_none();
         let strays = items.iter().filter(stray).map(|item| item.row).collect();
         let options = options.clone();
-        Ok(Analysis { capture, options, device, origin_ns, items, suspects, streams, work, strays, cores })
+        let checked = OnceCell::new();
+        Ok(Analysis { capture, options, device, origin_ns, items, suspects, streams, work, strays, checked, cores })
     }
 
     /// The device that is looked at.
@@ -195,15 +200,17 @@ impl<'a> Analysis<'a> {
         Op::of(self.capture, self.row(index), self.origin_ns)
     }
 
-    fn text(&self, symbol: crate::capture::Symbol) -> &'a str {
+    fn op_type(&self, row: &Row) -> Symbol {
+        op::type_of(self.capture, row)
+    }
+
+    fn text(&self, symbol: Symbol) -> &'a str {
         self.capture.strings.text(symbol)
     }
 
-    /// When a row ran, relative to the origin.
+    /// When a row ran, relative to the origin; a copy that began before it is cut.
     fn window(&self, index: u32) -> Window {
-        let row = self.row(index);
-        let start = row.start_ns.saturating_sub(self.origin_ns);
-        Window::new(start, start + row.duration_ns)
+        clean::window(self.row(index), self.origin_ns)
     }
 }
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::intervals::Window;
 use crate::Capture;
-use crate::capture::Row;
+use crate::capture::{Row, Symbol};
 
 /// An operator, told apart well enough to be found in the file and in a timeline.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -17,7 +17,7 @@ pub struct Op {
     pub line: u64,
     /// The name of this operator.
     pub name: String,
-    /// The kind of operator: `MatMulV2`.
+    /// The kind of operator: `MatMulV2`; its name where the profile gives no type.
     pub op_type: String,
     /// The stream; `None` for rows that belong to none.
     pub stream: Option<u32>,
@@ -38,7 +38,7 @@ impl Op {
             source: row.source,
             line: row.line,
             name: text(row.name),
-            op_type: text(row.op_type),
+            op_type: text(type_of(capture, row)),
             stream: row.stream,
             task: row.task,
             start_ns: row.start_ns.saturating_sub(origin_ns),
@@ -56,12 +56,18 @@ impl Op {
 /// Its name and, where that says more, its type: `DispatchFFNCombine_1dd0 (DispatchFFNCombine)`.
 impl fmt::Display for Op {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.name == self.op_type || self.op_type.is_empty() || self.op_type == "N/A" {
-            f.write_str(&self.name)
-        } else {
-            write!(f, "{} ({})", self.name, self.op_type)
-        }
+        if self.name == self.op_type { f.write_str(&self.name) } else { write!(f, "{} ({})", self.name, self.op_type) }
     }
+}
+
+/// The type of an operator; its name where the profile gives no type (traces, CUDA).
+pub(crate) fn type_of(capture: &Capture, row: &Row) -> Symbol {
+    if is_untyped(capture.strings.text(row.op_type)) { row.name } else { row.op_type }
+}
+
+/// Whether a cell of the column of types says nothing.
+pub(crate) fn is_untyped(op_type: &str) -> bool {
+    matches!(op_type, "" | "N/A")
 }
 
 /// A time in microseconds, by integer arithmetic: `1615.250`.

@@ -13,7 +13,7 @@
 //! the layers with the overall verdict; [`Layers`] has all. The overall verdict is *starved* if at least
 //! [`STARVED_LAYERS`] of the layers are, and otherwise that of the layer with the median `overlap_pct`.
 
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 use serde::Serialize;
 
@@ -24,7 +24,7 @@ use super::error::{Error, Result};
 use super::intervals::{Spans, Window};
 use super::layers::{Layer, Layers, sum_up};
 use super::op::{Op, micros};
-use super::starved::{Starved, core_ns};
+use super::starved::{Near, Starved, core_ns};
 use super::streams::Role;
 use super::summary::share;
 use super::thresholds::{OWED_SUM_OVER_WALL, OWED_WALL_CHANGE, SERIAL, STARVED_LAYERS, STARVED_SHARE, TRUE_OVERLAP};
@@ -230,10 +230,15 @@ impl Analysis<'_> {
     /// [`Error::NoStreams`] without stream numbers, [`Error::NoDominator`] if a dominator was given and does not run on
     /// the main stream. A missing side stream is a verdict, not an error.
     pub fn overlap(&self) -> Result<Overlap> {
+        self.checked.get_or_init(|| self.check()).clone()
+    }
+
+    fn check(&self) -> Result<Overlap> {
         let sides = self.sides()?;
         let (names, dominators) = self.dominators(&sides)?;
         let shortest = self.shortest();
         let (parts, period) = self.parts(&sides.side, &dominators);
+        let mut near = Near::default();
         let main_busy = Spans::union(sides.main.iter().map(|&index| self.window(index)));
         let mut starved = Vec::new();
         let layers: Vec<Layer> = parts
@@ -241,7 +246,7 @@ impl Analysis<'_> {
             .enumerate()
             .map(|(at, part)| {
                 let waited: Vec<Starved> =
-                    part.side.iter().filter_map(|&index| self.is_starved(index, &shortest)).collect();
+                    part.side.iter().filter_map(|&index| self.is_starved(index, &shortest, &mut near)).collect();
                 let figures = self.figures(&part.side, &part.dominators, &main_busy, &waited);
                 starved.extend(waited);
                 Layer { number: at + 1, verdict: figures.verdict(), side_rows: part.side.len(), figures }
@@ -256,12 +261,13 @@ impl Analysis<'_> {
         let figures = middle.map(|at| layers.layers[at].figures.clone()).unwrap_or_default();
         let barriers = self.barriers_of(&sides, &parts, &layers, verdict);
         let causes = self.causes(&sides, &parts, &layers, verdict, &barriers);
-        let summary = self.summary();
+        let (sum, cleaned, work) = self.sums();
+        let over_wall = |sum: u64| share(sum, self.wall().len_ns());
         let mut overlap = Overlap {
             verdict,
-            sum_over_wall: summary.sum_over_wall,
-            cleaned_sum_over_wall: summary.cleaned_sum_over_wall,
-            work_sum_over_wall: summary.work_sum_over_wall,
+            sum_over_wall: over_wall(sum),
+            cleaned_sum_over_wall: over_wall(cleaned),
+            work_sum_over_wall: over_wall(work),
             given: [&self.options.side, &self.options.main].iter().all(|ids| !ids.is_empty())
                 && !self.options.dominators.is_empty(),
             dominator_ops: middle
@@ -270,7 +276,7 @@ impl Analysis<'_> {
             dominators: names,
             side: sides.side_ids,
             main: sides.main_ids,
-            owed: owed(summary.cleaned_sum_over_wall),
+            owed: owed(over_wall(cleaned)),
             steps: Vec::new(),
             record: String::new(),
             figures,
@@ -319,7 +325,7 @@ impl Analysis<'_> {
         for (number, wanted) in self.options.dominators.iter().enumerate() {
             let before = found.len();
             let row = |index: u32| self.row(index);
-            let is = |index: u32| self.text(row(index).op_type) == wanted || self.text(row(index).name) == wanted;
+            let is = |index: u32| self.text(self.op_type(row(index))) == wanted || self.text(row(index).name) == wanted;
             found.extend(sides.main.iter().copied().filter(|&index| is(index)).map(|index| (number, index)));
             if found.len() == before {
                 return Err(Error::NoDominator { name: wanted.clone(), longest: self.longest_types(&sides.main) });
@@ -351,7 +357,7 @@ impl Analysis<'_> {
         let mut totals: HashMap<(Symbol, Symbol), (u64, Vec<u32>)> = HashMap::new();
         for &index in if near.is_empty() { &sides.main } else { &near } {
             let row = self.row(index);
-            let total = totals.entry((row.op_type, row.input_shapes)).or_default();
+            let total = totals.entry((self.op_type(row), row.input_shapes)).or_default();
             total.0 += row.duration_ns;
             total.1.push(index);
         }
@@ -364,7 +370,7 @@ impl Analysis<'_> {
 
     fn longest_types(&self, rows: &[u32]) -> Vec<String> {
         let mut totals: HashMap<Symbol, u64> = HashMap::new();
-        rows.iter().for_each(|&i| *totals.entry(self.row(i).op_type).or_default() += self.row(i).duration_ns);
+        rows.iter().for_each(|&i| *totals.entry(self.op_type(self.row(i))).or_default() += self.row(i).duration_ns);
         let mut totals: Vec<(u64, &str)> = totals.into_iter().map(|(t, ns)| (ns, self.text(t))).collect();
         totals.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
         totals.into_iter().take(5).map(|(_, text)| text.to_owned()).collect()

@@ -62,17 +62,22 @@ pub struct StepPhases {
 impl Analysis<'_> {
     /// Computing, communication, and how much of one hid the other.
     pub fn phases(&self) -> Phases {
-        let work: Vec<&Item> = self.items.iter().filter(|item| item.class == Class::Work).collect();
+        let work = |item: &&Item| matches!(item.class, Class::Work | Class::Copy);
+        let work: Vec<&Item> = self.items.iter().filter(work).collect();
         let mut phases = self.split(&work);
         let mut by_step: BTreeMap<u32, Vec<&Item>> = BTreeMap::new();
-        for item in work {
-            if let Some(step) = self.row(item.row).step {
-                by_step.entry(step).or_default().push(item);
+        for run in work.chunk_by(|a, b| self.row(a.row).step == self.row(b.row).step) {
+            if let Some(step) = self.row(run[0].row).step {
+                by_step.entry(step).or_default().extend(run);
             }
         }
         phases.steps = by_step
             .into_iter()
-            .map(|(step, items)| StepPhases { step, rows: items.len(), phases: self.split(&items) })
+            .map(|(step, items)| StepPhases {
+                step,
+                rows: items.iter().filter(|i| i.class == Class::Work).count(),
+                phases: self.split(&items),
+            })
             .collect();
         if phases.collectives == 0 {
             phases.notes.push("no communication in the profile: its share that is hidden is not defined".to_owned());
@@ -90,7 +95,8 @@ impl Analysis<'_> {
         let spans = |wanted: fn(Kind) -> bool| -> Spans {
             Spans::union(items.iter().filter(|item| wanted(item.kind)).map(|item| self.window(item.row)))
         };
-        let wall = items.iter().map(|item| self.window(item.row)).reduce(|a, b| a.hull(&b)).unwrap_or_default();
+        let operators = items.iter().filter(|item| item.class == Class::Work);
+        let wall = operators.map(|item| self.window(item.row)).reduce(|a, b| a.hull(&b)).unwrap_or_default();
         let (computing, communication) = (spans(Kind::computes), spans(|kind| kind == Kind::Communication));
         let busy = spans(|kind| kind != Kind::Copy);
         let copies = spans(|kind| kind == Kind::Copy);
@@ -104,7 +110,7 @@ impl Analysis<'_> {
             overlapped_ns,
             exposed_ns: communication_ns - overlapped_ns,
             free_ns,
-            exposed_copy_ns: copies.total_ns() - copies.overlap_ns(&busy),
+            exposed_copy_ns: copies.within_ns(wall) - copies.overlap_ns(&busy),
             collectives: items.iter().filter(|item| item.kind == Kind::Communication).count(),
             hidden_share: (communication_ns > 0).then(|| share(overlapped_ns, communication_ns)),
             free_share: share(free_ns, wall.len_ns()),
@@ -117,9 +123,9 @@ impl Analysis<'_> {
     /// to record.
     pub(super) fn uneven_steps(&self) -> Option<String> {
         let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
-        for item in self.items.iter().filter(|item| item.class == Class::Work) {
-            if let Some(step) = self.row(item.row).step {
-                *counts.entry(step).or_default() += 1;
+        for run in self.items.chunk_by(|a, b| self.row(a.row).step == self.row(b.row).step) {
+            if let Some(step) = self.row(run[0].row).step {
+                *counts.entry(step).or_default() += run.iter().filter(|item| item.class == Class::Work).count();
             }
         }
         let full = counts.values().copied().max()?;
@@ -136,15 +142,9 @@ impl Analysis<'_> {
         })
     }
 
-    /// Work of a class of kinds as a set of times.
-    pub(super) fn busy(&self, wanted: fn(Kind) -> bool) -> Spans {
-        let work = self.items.iter().filter(|item| item.class == Class::Work && wanted(item.kind));
-        Spans::union(work.map(|item| self.window(item.row)))
-    }
-
     /// From the first start to the last end of what is selected, relative to the origin.
     pub(super) fn wall(&self) -> Window {
-        let timed = self.items.iter().filter(|item| item.class != Class::Untimed);
+        let timed = self.items.iter().filter(|item| item.class.counts());
         timed.map(|item| self.window(item.row)).reduce(|a, b| a.hull(&b)).unwrap_or_default()
     }
 }

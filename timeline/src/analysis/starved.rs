@@ -13,7 +13,7 @@
 //! core time, all of them may be starved: then the reference is the operator's own core time, and it only counts if the
 //! blocks of the two exceed the chip.
 
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 use serde::Serialize;
 
@@ -126,13 +126,15 @@ pub(super) fn guess_cores(capture: &Capture, items: &[Item]) -> Option<Cores> {
 }
 
 /// Type, shapes and blocks.
-type Alike = (Symbol, Symbol, Option<u32>);
+pub(super) type Alike = (Symbol, Symbol, Option<u32>);
+/// For each type, shapes and blocks: the shortest operator, and how many there are.
+pub(super) type Shortest = HashMap<Alike, (u32, usize)>;
 /// Type, shapes and stream.
 type Group = (Symbol, Symbol, Option<u32>);
 
-fn alike(row: &Row) -> Alike {
-    (row.op_type, row.input_shapes, row.blocks)
-}
+/// Where in each stream's work the last question was, so that the next one in order of time starts there.
+#[derive(Default)]
+pub(super) struct Near(Vec<usize>);
 
 impl Analysis<'_> {
     /// Operators that waited for cores.
@@ -140,7 +142,9 @@ impl Analysis<'_> {
         let shortest = self.shortest();
         let mut operators: Vec<(u32, Starved)> = Vec::new();
         for work in &self.work {
-            operators.extend(work.iter().filter_map(|&index| Some((index, self.is_starved(index, &shortest)?))));
+            let mut near = Near::default();
+            let starved = work.iter().filter_map(|&index| Some((index, self.is_starved(index, &shortest, &mut near)?)));
+            operators.extend(starved);
         }
         operators.sort_by(|(_, a), (_, b)| b.held_ns.cmp(&a.held_ns).then(a.op.start_ns.cmp(&b.op.start_ns)));
         let groups = self.starved_groups(&operators);
@@ -148,16 +152,20 @@ impl Analysis<'_> {
         Starvation { groups, operators, measured: !shortest.is_empty() }
     }
 
+    fn alike(&self, row: &Row) -> Alike {
+        (self.op_type(row), row.input_shapes, row.blocks)
+    }
+
     /// For each type, shapes and blocks with core times: the shortest operator and how many there are.
-    pub(super) fn shortest(&self) -> HashMap<Alike, (u32, usize)> {
-        let mut shortest: HashMap<Alike, (u32, usize)> = HashMap::new();
+    pub(super) fn shortest(&self) -> Shortest {
+        let mut shortest = Shortest::new();
         for work in &self.work {
             for &index in work {
                 let row = self.row(index);
                 if core_ns(row).is_none() {
                     continue;
                 }
-                let entry = shortest.entry(alike(row)).or_insert((index, 0));
+                let entry = shortest.entry(self.alike(row)).or_insert((index, 0));
                 entry.1 += 1;
                 let best = self.row(entry.0);
                 if (row.duration_ns, row.start_ns) < (best.duration_ns, best.start_ns) {
@@ -169,7 +177,7 @@ impl Analysis<'_> {
     }
 
     /// Whether a row was held up for cores, and by what.
-    pub(super) fn is_starved(&self, index: u32, shortest: &HashMap<Alike, (u32, usize)>) -> Option<Starved> {
+    pub(super) fn is_starved(&self, index: u32, shortest: &Shortest, near: &mut Near) -> Option<Starved> {
         let row = self.row(index);
         let core = core_ns(row)?;
         let long = |than: u64| {
@@ -179,7 +187,7 @@ impl Analysis<'_> {
         if !long((core as f64 / CORE_TIME_GROWTH) as u64) {
             return None;
         }
-        let &(best, count) = shortest.get(&alike(row))?;
+        let &(best, count) = shortest.get(&self.alike(row))?;
         let (best, best_core) = (self.row(best), core_ns(self.row(best))?);
         let healthy = (best.duration_ns as f64) < STARVED_TIMES * best_core as f64;
         let grew = core as f64 > CORE_TIME_GROWTH * best_core as f64;
@@ -193,7 +201,7 @@ impl Analysis<'_> {
         };
 
         let held_ns = row.duration_ns - reference_ns;
-        let (beside, covered_ns) = self.beside(index)?;
+        let (beside, covered_ns) = self.beside(index, near)?;
         if covered_ns * 2 < held_ns {
             return None;
         }
@@ -217,15 +225,22 @@ impl Analysis<'_> {
     }
 
     /// The operator on another stream that covers most of a row, and how long all of them together cover it, in ns.
-    fn beside(&self, index: u32) -> Option<(u32, u64)> {
-        let window = self.window(index);
+    fn beside(&self, index: u32, near: &mut Near) -> Option<(u32, u64)> {
+        let (window, stream) = (self.window(index), self.row(index).stream);
         let mut best: Option<(u64, u32)> = None;
         let mut covers = Vec::new();
-        let elsewhere = |other: u32| self.row(other).stream != self.row(index).stream;
-        for work in &self.work {
-            for &other in self.during(work, window).iter().filter(|&&other| elsewhere(other)) {
+        near.0.resize(self.work.len(), 0);
+        for (work, from) in self.work.iter().zip(&mut near.0) {
+            *from = self.ended_before(work, *from, window.start_ns);
+            for &other in &work[*from..] {
                 let cover = self.window(other);
+                if cover.start_ns >= window.end_ns {
+                    break;
+                }
                 let ns = cover.overlap_ns(&window);
+                if ns == 0 || self.row(other).stream == stream {
+                    continue;
+                }
                 covers.push(Window::new(cover.start_ns.max(window.start_ns), cover.end_ns.min(window.end_ns)));
                 if best.is_none_or(|(most, _)| ns > most) {
                     best = Some((ns, other));
@@ -235,15 +250,23 @@ impl Analysis<'_> {
         best.map(|(_, other)| (other, Spans::union(covers).total_ns()))
     }
 
-    /// The part of a stream's work, which is by start, that runs in `window`; may begin one operator early.
-    pub(super) fn during<'w>(&self, work: &'w [u32], window: Window) -> &'w [u32] {
-        let end = work.partition_point(|&index| self.window(index).start_ns < window.end_ns);
-        let start = work[..end].partition_point(|&index| self.window(index).end_ns <= window.start_ns);
-        &work[start..end]
+    /// How many operators of a stream's work, at least `from`, end up to a time: from there on they run later. Steps
+    /// forward from `from`, doubling, so that asking in order of time costs a step each.
+    fn ended_before(&self, work: &[u32], from: usize, ns: u64) -> usize {
+        let ended = |&index: &u32| self.window(index).end_ns <= ns;
+        if from > 0 && !work.get(from - 1).is_some_and(ended) {
+            return work.partition_point(ended);
+        }
+        let mut reach = 1;
+        while work.get(from + reach).is_some_and(ended) {
+            reach *= 2;
+        }
+        let until = work.len().min(from + reach + 1);
+        from + work[from..until].partition_point(ended)
     }
 
     fn starved_groups(&self, operators: &[(u32, Starved)]) -> Vec<StarvedGroup> {
-        let key = |row: &Row| (row.op_type, row.input_shapes, row.stream);
+        let key = |row: &Row| (self.op_type(row), row.input_shapes, row.stream);
         let mut members: HashMap<Group, Vec<&(u32, Starved)>> = HashMap::new();
         for operator in operators {
             members.entry(key(self.row(operator.0))).or_default().push(operator);

@@ -1,26 +1,28 @@
 //! Streams: which ids are one logical stream, what each is for, and how long each pair was busy at once.
 //!
-//! A *lane* is an id as the profile writes it, or the rows without one. A *stream* is one lane or several that continue
+//! A *lane* is an id as the profile writes it, or the rows without one; copies count only on a lane that does nothing
+//! else. A *stream* is one lane or several that continue
 //! each other: B continues A if it starts working after A stopped for good, and the counts of its operator types are
 //! like those of A (cosine at least [`CONTINUATION_LIKENESS`](super::thresholds::CONTINUATION_LIKENESS), at least
 //! [`CONTINUATION_ROWS`](super::thresholds::CONTINUATION_ROWS) operators each). Replays of captured graphs renumber
 //! streams in this way.
 //!
-//! Roles are guessed from work: the stream with the most computing is main; a stream that mostly communicates or copies
+//! Roles are guessed from durations: the stream with the most computing is main; a stream that mostly communicates or copies
 //! is for that; of the other computing streams those with at least
 //! [`MINOR_SHARE`](super::thresholds::MINOR_SHARE) of the main stream's time are side streams.
 //!
 //! Pairs compare lanes, raw (all rows) and as work.
 
-use std::collections::{BTreeMap, HashMap};
+use hashbrown::{HashMap, HashSet};
 
 use serde::Serialize;
 
 use super::Options;
-use super::clean::{Class, Item};
+use super::clean::{Class, Item, window};
 use super::error::{Error, Result};
 use super::intervals::{Spans, Window};
 use super::kind::Kind;
+use super::op::type_of;
 use super::summary::share;
 use super::thresholds::{CONTINUATION_LIKENESS, CONTINUATION_ROWS, FEW_OPERATORS, MANY_IDS, MINOR_SHARE};
 use crate::Capture;
@@ -177,7 +179,7 @@ struct Found {
     busy: Spans,
     window: Window,
     counts: HashMap<Symbol, f64>,
-    /// Busy time of work, by what it does.
+    /// Durations of work added, by what it does.
     computing_ns: u64,
     communication_ns: u64,
     copy_ns: u64,
@@ -206,44 +208,44 @@ pub(super) fn find(
 }
 
 fn lanes(capture: &Capture, items: &[Item], origin_ns: u64) -> Vec<Found> {
-    let mut by_id: BTreeMap<(bool, Option<u32>), Vec<&Item>> = BTreeMap::new();
+    let mut numbers: HashMap<Option<u32>, usize> = HashMap::new();
+    let mut by_lane: Vec<(Option<u32>, Vec<&Item>)> = Vec::new();
     for item in items.iter().filter(|item| item.class != Class::Untimed) {
         let id = capture.rows[item.row as usize].stream;
-        by_id.entry((id.is_none(), id)).or_default().push(item);
+        let number = *numbers.entry(id).or_insert_with(|| {
+            by_lane.push((id, Vec::new()));
+            by_lane.len() - 1
+        });
+        by_lane[number].1.push(item);
     }
-    let window = |index: u32| {
-        let row = &capture.rows[index as usize];
-        Window::new(row.start_ns - origin_ns, row.end_ns() - origin_ns)
-    };
-    let busy = |rows: &[u32]| Spans::union(rows.iter().map(|&index| window(index)));
-    by_id
-        .into_iter()
-        .map(|((_, id), items)| {
-            let rows: Vec<u32> = items.iter().map(|item| item.row).collect();
-            let of = |wanted: &dyn Fn(Kind) -> bool| -> Vec<u32> {
-                items.iter().filter(|i| i.class == Class::Work && wanted(i.kind)).map(|i| i.row).collect()
-            };
-            let work = of(&|_| true);
-            let mut counts = HashMap::new();
-            for &index in &work {
-                *counts.entry(capture.rows[index as usize].op_type).or_default() += 1.0;
-            }
-            let about = if work.is_empty() { &rows } else { &work };
-            let window = about.iter().map(|&index| window(index)).reduce(|a, b| a.hull(&b)).unwrap_or_default();
-            Found {
-                id,
-                raw: busy(&rows),
-                busy: busy(&work),
-                window,
-                counts,
-                computing_ns: busy(&of(&Kind::computes)).total_ns(),
-                communication_ns: busy(&of(&|kind| kind == Kind::Communication)).total_ns(),
-                copy_ns: busy(&of(&|kind| kind == Kind::Copy)).total_ns(),
-                rows,
-                work,
-            }
-        })
-        .collect()
+    by_lane.sort_by_key(|&(id, _)| (id.is_none(), id));
+    by_lane.into_iter().map(|(id, items)| lane(capture, id, &items, origin_ns)).collect()
+}
+
+fn lane(capture: &Capture, id: Option<u32>, items: &[&Item], origin_ns: u64) -> Found {
+    // On a stream that does nothing but copy, copies are what it does.
+    let copies = items.iter().all(|item| item.class == Class::Copy);
+    let does = if copies { Class::Copy } else { Class::Work };
+    let rows: Vec<u32> = items.iter().filter(|item| copies || item.class.counts()).map(|item| item.row).collect();
+    let mut work = Vec::with_capacity(rows.len());
+    let mut counts: HashMap<Symbol, f64> = HashMap::new();
+    let (mut computing_ns, mut communication_ns, mut copy_ns) = (0, 0, 0);
+    for item in items.iter().filter(|item| item.class == does) {
+        let row = &capture.rows[item.row as usize];
+        work.push(item.row);
+        *counts.entry(type_of(capture, row)).or_default() += 1.0;
+        match item.kind {
+            Kind::Communication => communication_ns += row.duration_ns,
+            Kind::Copy => copy_ns += row.duration_ns,
+            _ => computing_ns += row.duration_ns,
+        }
+    }
+    let window = |&index: &u32| window(&capture.rows[index as usize], origin_ns);
+    let busy = Spans::union(work.iter().map(window));
+    let raw = if work.len() == rows.len() { busy.clone() } else { Spans::union(rows.iter().map(window)) };
+    let about = if work.is_empty() { &rows } else { &work };
+    let window = about.iter().map(window).reduce(|a, b| a.hull(&b)).unwrap_or_default();
+    Found { id, rows, work, raw, busy, window, counts, computing_ns, communication_ns, copy_ns }
 }
 
 fn check(lanes: &[Found], options: &Options) -> Result<()> {
@@ -392,15 +394,15 @@ fn pairs(lanes: &[Found], capture: &Capture, items: &[Item]) -> Vec<Pair> {
     let raw = common(&lanes.iter().map(|lane| &lane.raw).collect::<Vec<_>>());
     let work = common(&lanes.iter().map(|lane| &lane.busy).collect::<Vec<_>>());
     let mut duplicate_ns: HashMap<Option<u32>, u64> = HashMap::new();
-    let twins: HashMap<(u64, u64), ()> = items
+    let twins: HashSet<(u64, u64)> = items
         .iter()
         .filter(|item| item.class == Class::Duplicate)
         .map(|item| &capture.rows[item.row as usize])
-        .map(|row| ((row.start_ns, row.duration_ns), ()))
+        .map(|row| (row.start_ns, row.duration_ns))
         .collect();
     if !twins.is_empty() {
         for row in items.iter().map(|item| &capture.rows[item.row as usize]).filter(|row| row.stream.is_some()) {
-            if twins.contains_key(&(row.start_ns, row.duration_ns)) {
+            if twins.contains(&(row.start_ns, row.duration_ns)) {
                 *duplicate_ns.entry(row.stream).or_default() += row.duration_ns;
             }
         }

@@ -1,9 +1,12 @@
 //! The run in numbers: how long it took, how much was done, how much of that was counted twice.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+
+use hashbrown::HashMap;
 
 use serde::Serialize;
 
+use super::clean::Item;
 use super::intervals::{Spans, Window};
 use super::kind::Kind;
 use super::{Analysis, Class, Cores, Suspect};
@@ -80,6 +83,10 @@ pub struct Summary {
     pub control_rows: usize,
     /// Their durations added, in ns.
     pub control_ns: u64,
+    /// Copies by a DMA engine, which are in no wall, sum or union.
+    pub copy_rows: usize,
+    /// Their durations added, in ns.
+    pub copy_ns: u64,
     /// Rows without start and duration, left out of everything.
     pub untimed_rows: usize,
     /// Operators of zero length; they are rows but take no time.
@@ -109,22 +116,17 @@ pub struct Summary {
 impl Analysis<'_> {
     /// The run in numbers.
     pub fn summary(&self) -> Summary {
-        let timed = || self.items.iter().filter(|item| item.class != Class::Untimed);
-        let windows = |class: fn(Class) -> bool| {
-            timed().filter(move |item| class(item.class)).map(|item| self.window(item.row)).collect::<Vec<Window>>()
-        };
-        let sum = |class: fn(Class) -> bool| -> u64 {
-            timed().filter(|item| class(item.class)).map(|item| self.row(item.row).duration_ns).sum()
-        };
-        let count = |class: Class| self.items.iter().filter(|item| item.class == class).count();
+        let timed = || self.items.iter().filter(|item| item.class.counts());
+        let of = |class: Class| self.items.iter().filter(move |item| item.class == class);
+        let duration = |item: &Item| self.row(item.row).duration_ns;
+        let sum = |class: Class| -> u64 { of(class).map(duration).sum() };
+        let count = |class: Class| of(class).count();
 
-        let start_ns = timed().map(|item| self.window(item.row).start_ns).min().unwrap_or(0);
-        let end_ns = timed().map(|item| self.window(item.row).end_ns).max().unwrap_or(0);
-        let wall_ns = end_ns - start_ns;
-        let union_ns = Spans::union(windows(|_| true)).total_ns();
-        let work_union_ns = Spans::union(windows(|class| class == Class::Work)).total_ns();
-        let (sum_ns, cleaned_sum_ns) = (sum(|_| true), sum(|class| class != Class::Duplicate));
-        let work_sum_ns = sum(|class| class == Class::Work);
+        let wall = self.wall();
+        let wall_ns = wall.len_ns();
+        let union_ns = Spans::union(timed().map(|item| self.window(item.row))).total_ns();
+        let work_union_ns = Spans::union(of(Class::Work).map(|item| self.window(item.row))).total_ns();
+        let (sum_ns, cleaned_sum_ns, work_sum_ns) = self.sums();
         let (steps, outside_steps) = self.steps();
 
         let mut summary = Summary {
@@ -143,17 +145,19 @@ impl Analysis<'_> {
             utilisation: share(union_ns, wall_ns),
             work_utilisation: share(work_union_ns, wall_ns),
             duplicate_rows: count(Class::Duplicate),
-            duplicate_ns: sum(|class| class == Class::Duplicate),
+            duplicate_ns: sum(Class::Duplicate),
             shell_rows: count(Class::Shell),
-            shell_ns: sum(|class| class == Class::Shell),
+            shell_ns: sum(Class::Shell),
             control_rows: count(Class::Control),
-            control_ns: sum(|class| class == Class::Control),
+            control_ns: sum(Class::Control),
+            copy_rows: count(Class::Copy),
+            copy_ns: sum(Class::Copy),
             untimed_rows: count(Class::Untimed),
             zero_length_rows: timed().filter(|item| self.row(item.row).duration_ns == 0).count(),
             suspects: self.sorted_suspects(),
             device: self.device,
             origin_ns: self.origin_ns,
-            start_ns,
+            start_ns: wall.start_ns,
             steps,
             outside_steps,
             cores: self.cores,
@@ -165,34 +169,48 @@ impl Analysis<'_> {
         summary
     }
 
-    fn steps(&self) -> (Vec<u32>, usize) {
-        let mut outside = 0;
-        let mut steps: BTreeMap<u32, ()> = BTreeMap::new();
-        for item in &self.items {
-            match self.row(item.row).step {
-                Some(step) => _ = steps.insert(step, ()),
-                None => outside += 1,
-            }
+    /// All durations added; without duplicates; work alone. In ns.
+    pub(super) fn sums(&self) -> (u64, u64, u64) {
+        let mut sums = (0, 0, 0);
+        for item in self.items.iter().filter(|item| item.class.counts()) {
+            let ns = self.row(item.row).duration_ns;
+            sums.0 += ns;
+            sums.1 += if item.class == Class::Duplicate { 0 } else { ns };
+            sums.2 += if item.class == Class::Work { ns } else { 0 };
         }
-        if steps.is_empty() { (Vec::new(), 0) } else { (steps.into_keys().collect(), outside) }
+        sums
+    }
+
+    fn steps(&self) -> (Vec<u32>, usize) {
+        let mut steps: BTreeMap<Option<u32>, usize> = BTreeMap::new();
+        // Steps come in runs of rows.
+        for run in self.items.chunk_by(|a, b| self.row(a.row).step == self.row(b.row).step) {
+            *steps.entry(self.row(run[0].row).step).or_default() += run.len();
+        }
+        let outside = steps.remove(&None).unwrap_or(0);
+        let steps: Vec<u32> = steps.into_keys().flatten().collect();
+        let outside = if steps.is_empty() { 0 } else { outside };
+        (steps, outside)
     }
 
     fn kinds(&self, wall_ns: u64) -> Vec<KindTotal> {
-        let of = |kind: Kind| self.items.iter().filter(move |i| i.class == Class::Work && i.kind == kind);
-        let total = |kind: Kind| {
-            let windows: Vec<Window> = of(kind).map(|item| self.window(item.row)).collect();
+        let mut windows: [Vec<Window>; Kind::ALL.len()] = Default::default();
+        for item in self.items.iter().filter(|item| matches!(item.class, Class::Work | Class::Copy)) {
+            windows[item.kind as usize].push(self.window(item.row));
+        }
+        let total = |(kind, windows): (Kind, Vec<Window>)| {
             let (rows, sum_ns) = (windows.len(), windows.iter().map(Window::len_ns).sum());
             let busy_ns = Spans::union(windows).total_ns();
             KindTotal { kind, rows, sum_ns, busy_ns, share: share(busy_ns, wall_ns) }
         };
-        Kind::ALL.into_iter().map(total).filter(|total| total.rows > 0).collect()
+        Kind::ALL.into_iter().zip(windows).map(total).filter(|total| total.rows > 0).collect()
     }
 
     fn types(&self, work_sum_ns: u64) -> Vec<TypeTotal> {
         let mut totals: HashMap<Symbol, (usize, u64)> = HashMap::new();
         for item in self.items.iter().filter(|item| item.class == Class::Work) {
             let row = self.row(item.row);
-            let total = totals.entry(row.op_type).or_default();
+            let total = totals.entry(self.op_type(row)).or_default();
             total.0 += 1;
             total.1 += row.duration_ns;
         }

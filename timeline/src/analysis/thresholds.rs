@@ -29,6 +29,9 @@ pub const CORE_TIME_GROWTH: f64 = 1.5;
 /// repetitions in the real captures.
 pub const CONTENTION_TIMES: f64 = 1.25;
 
+/// Growth of the core time from which operators that last longer compute longer, rather than wait.
+pub const CONTENTION_CORE_GROWTH: f64 = 1.1;
+
 /// Time an operator must have been held up before starvation is worth a line, in ns: launches differ by this much.
 pub const STARVED_FLOOR_NS: u64 = 5_000;
 

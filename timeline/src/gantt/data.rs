@@ -1,6 +1,6 @@
 //! The data of the page: a capture in, JSON in columns out, so that a hundred thousand operators stay a few megabytes.
 //!
-//! Times are ns since the first start; starts are written as differences, since they grow.
+//! Times are ns since the origin; starts are written as differences, since they grow.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -16,12 +16,13 @@ use crate::{Capture, Result};
 /// Writes everything that the script of the page draws.
 pub(super) fn write(to: &mut impl Write, capture: &Capture, options: &Options) -> Result<()> {
     let lanes = Lanes::of(capture);
-    let scale = layout::Scale::of(capture, 1.0);
-    let origin = scale.start_ns;
+    let scale = layout::Scale::of(capture, options, 1.0);
+    let origin = scale.origin_ns;
     let about = Object::new()
         .text("title", &options.title)
         .text("verdict", &options.verdict)
-        .with("span", scale.end_ns - origin)
+        .with("first", scale.start_ns - origin)
+        .with("last", scale.end_ns - origin)
         .with("origin", Quoted(&origin.to_string()));
     let kinds = Kind::ALL.iter().map(|kind| {
         Object::new().text("name", kind.name()).text("colour", kind.colour()).with("wait", *kind == Kind::Wait).end()

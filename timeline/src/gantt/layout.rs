@@ -11,16 +11,21 @@ use crate::{Capture, Mark, MarkKind, Sync, SyncKind, cores};
 pub(super) struct Scale {
     pub(super) start_ns: u64,
     pub(super) end_ns: u64,
+    /// What the axis calls 0.
+    pub(super) origin_ns: u64,
     pub(super) width: f64,
 }
 
 impl Scale {
     /// From the first start to the last end of anything.
-    pub(super) fn of(capture: &Capture, width: f64) -> Scale {
+    pub(super) fn of(capture: &Capture, options: &Options, width: f64) -> Scale {
         let rows = capture.rows.iter().map(|row| (row.start_ns, row.end_ns()));
         let spans = rows.chain(capture.syncs.iter().map(|sync| (sync.start_ns, sync.end_ns())));
         let (start_ns, end_ns) = spans.fold((u64::MAX, 0), |(start, end), span| (start.min(span.0), end.max(span.1)));
-        Scale { start_ns: start_ns.min(end_ns), end_ns: end_ns.max(start_ns.saturating_add(1).min(end_ns + 1)), width }
+        // An empty capture has neither; a picture has some width of time.
+        let start_ns = start_ns.min(end_ns);
+        let origin_ns = options.origin_ns.unwrap_or(start_ns).min(start_ns);
+        Scale { start_ns, end_ns: end_ns.max(start_ns + 1), origin_ns, width }
     }
 
     /// The place of a moment.
@@ -29,14 +34,14 @@ impl Scale {
         at as f64 / span as f64 * self.width
     }
 
-    /// Moments for ticks: about one every 110 units, at multiples of 1, 2 or 5 of a power of ten, from the start.
+    /// Moments for ticks, from the origin: about one every 110 units, at multiples of 1, 2 or 5 of a power of ten.
     pub(super) fn ticks(self) -> (u64, Vec<u64>) {
-        let span = self.end_ns - self.start_ns;
-        let wanted = (span as f64 / (self.width / 110.0)).max(1.0);
+        let wanted = ((self.end_ns - self.start_ns) as f64 / (self.width / 110.0)).max(1.0);
         let power = 10f64.powf(wanted.log10().floor());
         let step = [1.0, 2.0, 5.0, 10.0].iter().map(|factor| factor * power).find(|step| *step >= wanted);
         let step = step.unwrap_or(power * 10.0).max(1.0) as u64;
-        (step, (0..=span / step).map(|tick| tick * step).collect())
+        let (first, last) = ((self.start_ns - self.origin_ns).div_ceil(step), (self.end_ns - self.origin_ns) / step);
+        (step, (first..=last).map(|tick| tick * step).collect())
     }
 }
 

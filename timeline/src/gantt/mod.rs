@@ -28,6 +28,8 @@ pub struct Options {
     pub notes: Vec<(u32, Option<u32>, String)>,
     /// The number of cube and of vector cores, where it is known.
     pub cores: Option<(u32, u32)>,
+    /// The 0 of the time axis, in ns on the capture's own clock; the first start if not given.
+    pub origin_ns: Option<u64>,
 }
 
 /// Draws an SVG of 1200 units width.

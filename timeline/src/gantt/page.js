@@ -1,5 +1,5 @@
 "use strict";
-// The data in columns, as `data.rs` writes it. Times are ns since the first start.
+// The data in columns, as `data.rs` writes it. Times are ns since the 0 of the axis.
 const data = JSON.parse(document.getElementById("data").textContent);
 const { about, kinds, lanes, marks, arrows, sums, texts } = data;
 const count = data.duration.length;
@@ -17,10 +17,11 @@ const canvas = document.getElementById("picture"), pen = canvas.getContext("2d")
 const tip = document.getElementById("tip"), find = document.getElementById("find");
 const LEFT = 176, RIGHT = 16, TOP = 26, MARK = 19, CHART = 54, GAP = 10;
 const markLanes = [...new Set(marks.map((mark) => mark.lane))];
-const markColours = { "side window": "#7d55c7", "main dominator": "#3b6fd4", "overlap": "#b8860b", "barrier": "#d23f57" };
+const markColours = { "side window": "#6c7a91", "main dominator": "#4a5870", "overlap": "#b8860b", "barrier": "#d23f57" };
 const charts = sums.length ? [["cube blocks", 1, "#3b6fd4"], ["vector blocks", 2, "#1f8a70"]] : [];
 
-let view = { from: 0, to: about.span };
+const SPAN = about.last - about.first;
+let view = { from: about.first, to: about.last };
 let scroll = 0, width = 0, height = 0, found = null, pointed = -1, range = null;
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -30,6 +31,8 @@ const ns = (px) => view.from + ((px - LEFT) / plot()) * (view.to - view.from);
 const lanesTop = () => TOP + markLanes.length * MARK + (markLanes.length ? 6 : 0);
 const chartsHeight = () => charts.length * (CHART + GAP);
 const lanesRoom = () => height - lanesTop() - chartsHeight() - 4;
+const lanesHeight = () => Math.min(lanesRoom(), lanes.length * laneHeight());
+const chartsTop = () => lanesTop() + lanesHeight() + GAP;
 const laneHeight = () => Math.max(18, Math.min(40, Math.floor(lanesRoom() / Math.max(1, lanes.length))));
 const laneY = (lane) => lanesTop() + lane * laneHeight() - scroll;
 
@@ -98,7 +101,7 @@ function draw() {
   const theme = {};
   for (const name of ["page", "text", "muted", "line", "shade", "found"]) theme[name] = colour("--" + name);
 
-  const high = laneHeight(), bottom = lanesTop() + Math.min(lanesRoom(), lanes.length * high);
+  const high = laneHeight(), bottom = lanesTop() + lanesHeight();
   pen.fillStyle = theme.shade;
   clip(0, lanesTop(), width, bottom - lanesTop(), () => {
     for (let lane = 0; lane < lanes.length; lane += 2) pen.fillRect(8, laneY(lane), width - 16, high);
@@ -111,7 +114,7 @@ function draw() {
     pen.fillText(text, px, 14);
     pen.beginPath();
     pen.moveTo(px, TOP - 6);
-    pen.lineTo(px, height);
+    pen.lineTo(px, chartsTop() + chartsHeight());
     pen.stroke();
   }
   drawMarks(theme, bottom);
@@ -122,7 +125,7 @@ function draw() {
     pen.fillRect(Math.min(...range), TOP - 6, Math.abs(range[1] - range[0]), height);
   }
   document.getElementById("range").textContent =
-    `${length(view.from)} to ${length(view.to)}: ${length(view.to - view.from)} of ${length(about.span)}`;
+    `${length(view.from)} to ${length(view.to)}: ${length(view.to - view.from)} of ${length(SPAN)}`;
   document.body.dataset.drawn = drawn;
 }
 
@@ -247,14 +250,14 @@ function drawArrows(high) {
 
 function drawCharts(theme) {
   charts.forEach(([name, column, fill], row) => {
-    const top = height - chartsHeight() + row * (CHART + GAP), bottom = top + CHART;
+    const top = chartsTop() + row * (CHART + GAP), bottom = top + CHART;
     const cap = data.cores && data.cores[column - 1];
-    const most = sums.reduce((most, sum) => Math.max(most, sum[column]), cap || 1);
+    const peak = sums.reduce((most, sum) => Math.max(most, sum[column]), 0), most = Math.max(peak, cap || 1);
     pen.textAlign = "right";
     pen.fillStyle = theme.text;
     pen.fillText(name, LEFT - 10, top + 22);
     pen.fillStyle = theme.muted;
-    pen.fillText(cap ? "chip has " + cap : "up to " + most, LEFT - 10, top + 37);
+    pen.fillText(`up to ${peak}` + (cap ? `; chip: ${cap}` : ""), LEFT - 10, top + 37);
     pen.textAlign = "left";
     clip(LEFT, top, plot(), CHART + 1, () => {
       pen.fillStyle = fill;
@@ -310,10 +313,10 @@ function redraw() {
 }
 
 function show(from, to) {
-  const least = 20, span = Math.min(about.span, Math.max(least, to - from));
-  from = Math.max(0, Math.min(from, about.span - span));
+  const least = 20, span = Math.min(SPAN, Math.max(least, to - from));
+  from = Math.max(about.first, Math.min(from, about.last - span));
   view = { from, to: from + span };
-  const all = span >= about.span;
+  const all = span >= SPAN;
   history.replaceState(null, "", all ? "#" : `#${Math.round(from)}-${Math.round(from + span)}`);
   redraw();
 }
@@ -419,8 +422,8 @@ canvas.addEventListener("pointerleave", () => {
   pointed = -1;
   redraw();
 });
-canvas.addEventListener("dblclick", () => show(0, about.span));
-document.getElementById("fit").addEventListener("click", () => show(0, about.span));
+canvas.addEventListener("dblclick", () => show(about.first, about.last));
+document.getElementById("fit").addEventListener("click", () => show(about.first, about.last));
 
 addEventListener("keydown", (event) => {
   if (event.target === find || event.ctrlKey || event.metaKey) return;
@@ -430,7 +433,7 @@ addEventListener("keydown", (event) => {
     a: () => show(view.from - step, view.to - step), ArrowLeft: () => show(view.from - step, view.to - step),
     d: () => show(view.from + step, view.to + step), ArrowRight: () => show(view.from + step, view.to + step),
     ArrowDown: () => { scroll += 40; redraw(); }, ArrowUp: () => { scroll -= 40; redraw(); },
-    0: () => show(0, about.span), "/": () => { event.preventDefault(); find.focus(); },
+    0: () => show(about.first, about.last), "/": () => { event.preventDefault(); find.focus(); },
   };
   if (keys[event.key]) keys[event.key]();
 });
@@ -454,7 +457,7 @@ document.getElementById("legend").replaceChildren(...kinds.filter((_, kind) => u
 }), `${count.toLocaleString("en").replaceAll(",", "\u2009")} bars`);
 
 const asked = /^#(\d+)-(\d+)$/.exec(location.hash);
-if (asked && +asked[1] < +asked[2]) view = { from: +asked[1], to: Math.min(+asked[2], about.span) };
+if (asked && +asked[1] < +asked[2]) view = { from: +asked[1], to: Math.min(+asked[2], about.last) };
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 new ResizeObserver(redraw).observe(canvas);
 draw();

@@ -24,14 +24,14 @@ const LETTER: f64 = 5.6;
 const STYLE: &str = "\
 .t{fill:#1c2430}.m{fill:#667180}.g{stroke:#e3e7ed}.s{fill:#f5f7fa}.p{fill:#fff}.b{fill:#fff;font-size:10px;pointer-events:none}\
 .w{stroke:#d23f57}.a{stroke:#d23f57;fill:none;stroke-width:1.2;opacity:.85}.ah{fill:#d23f57}\
-.o{fill:#e6b422;opacity:.16}.side{fill:#7d55c7}.main{fill:#3b6fd4}.over{fill:#b8860b}.barrier{fill:#d23f57}\
+.o{fill:#e6b422;opacity:.16}.side{fill:#6c7a91}.main{fill:#4a5870}.over{fill:#b8860b}.barrier{fill:#d23f57}\
 .cu{fill:#3b6fd4;opacity:.75}.ve{fill:#1f8a70;opacity:.75}.cap{stroke:#98a2b0;stroke-dasharray:3 3}\
 @media(prefers-color-scheme:dark){.t{fill:#e6eaf0}.m{fill:#97a2b2}.g{stroke:#2a323d}.s{fill:#1a2028}.p{fill:#12161c}.cap{stroke:#667180}}";
 
 /// The whole picture.
 pub(super) fn draw(capture: &Capture, options: &Options) -> String {
     let lanes = Lanes::of(capture);
-    let scale = Scale::of(capture, WIDTH - LEFT - RIGHT);
+    let scale = Scale::of(capture, options, WIDTH - LEFT - RIGHT);
     let page = Page::of(&lanes, capture, options);
     let mut out = String::new();
     page.open(&mut out, options);
@@ -137,7 +137,7 @@ impl Page {
         }
         let (step, ticks) = scale.ticks();
         for tick in ticks {
-            let x = LEFT + scale.x(scale.start_ns + tick);
+            let x = LEFT + scale.x(scale.origin_ns + tick);
             let (top, bottom) = (self.marks - 4.0, self.axis);
             put(out, format_args!("<path class=\"g\" d=\"M{x:.1} {top}V{bottom}\"/>"));
             text(out, "m", x, self.axis + 15.0, "text-anchor=\"middle\" font-size=\"11\"", &moment(tick, step));
@@ -271,13 +271,14 @@ impl Page {
 
 /// A chart of values, one a unit of width, with its name and its most.
 fn area(out: &mut String, class: &str, name: &str, top: f64, values: &[f64], cap: Option<u32>) {
-    let most = values.iter().copied().fold(cap.map_or(1.0, f64::from), f64::max);
+    let peak = values.iter().copied().fold(0.0, f64::max);
+    let most = peak.max(cap.map_or(1.0, f64::from));
     let bottom = top + CHART;
     let y = |value: f64| bottom - value / most * CHART;
     text(out, "t", LEFT - 10.0, top + 18.0, "text-anchor=\"end\"", name);
     let scale = match cap {
-        Some(cores) => format!("chip has {cores}"),
-        None => format!("up to {most:.0}"),
+        Some(cores) => format!("up to {peak:.0}; chip: {cores}"),
+        None => format!("up to {peak:.0}"),
     };
     text(out, "m", LEFT - 10.0, top + 33.0, "text-anchor=\"end\" font-size=\"11\"", &scale);
     let mut path = format!("M{LEFT} {bottom}");

@@ -1,8 +1,9 @@
 //! Collects a [`Capture`]: rows in any order in, a capture that keeps its guarantees out.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
 use std::path::Path;
+
+use hashbrown::HashMap;
 
 use crate::capture::{Capture, Dropped, Note, NoteKind, Row, Source, StepTime, Strings, Symbol};
 use crate::{Error, Result, Sync};
@@ -49,6 +50,11 @@ impl Builder {
 
     pub(crate) fn intern(&mut self, text: &str) -> Symbol {
         self.capture.strings.intern(text)
+    }
+
+    /// A text as a file has it; what is not UTF-8 in it is replaced.
+    pub(crate) fn intern_bytes(&mut self, text: &[u8]) -> Symbol {
+        self.capture.strings.intern_bytes(text)
     }
 
     /// The empty text.
@@ -196,9 +202,14 @@ impl Builder {
 
 /// By start, and rows of one start by what they say.
 fn sort(rows: &mut [Row], strings: &Strings) {
-    let order = |a: &Row, b: &Row| a.start_ns.cmp(&b.start_ns).then_with(|| order_of_same_start(a, b, strings));
-    if !rows.is_sorted_by(|a, b| order(a, b) != Ordering::Greater) {
-        rows.sort_by(order);
+    // Files are nearly always sorted, and rows are large to move.
+    if !rows.is_sorted_by_key(|row| row.start_ns) {
+        rows.sort_by_key(|row| row.start_ns);
+    }
+    for same in rows.chunk_by_mut(|a, b| a.start_ns == b.start_ns) {
+        if same.len() > 1 {
+            same.sort_by(|a, b| order_of_same_start(a, b, strings));
+        }
     }
 }
 
@@ -232,10 +243,11 @@ fn drop_starts_at_zero(capture: &mut Capture) {
 /// the stream stands for several queues (as those of collectives do), is not to be seen from one row.
 fn note_overruns(capture: &mut Capture) {
     let step_ns = clock_step(&capture.rows);
-    let mut last: HashMap<(u32, u32), Row> = HashMap::new();
-    for row in &capture.rows {
+    let mut last: HashMap<(u32, u32), usize> = HashMap::new();
+    for (index, row) in capture.rows.iter().enumerate() {
         let Some(stream) = row.stream else { continue };
-        let Some(previous) = last.insert((row.device, stream), *row) else { continue };
+        let Some(previous) = last.insert((row.device, stream), index) else { continue };
+        let previous = &capture.rows[previous];
         let by_ns = previous.end_ns().saturating_sub(row.start_ns);
         if by_ns > step_ns && previous.start_ns < row.start_ns {
             let kind = NoteKind::Overrun { next_line: row.line, by_ns };

@@ -163,7 +163,7 @@ impl Columns {
 
 /// The cells of a header.
 pub(crate) fn titles(header: &Cells<'_>) -> Vec<String> {
-    (0..header.len()).map(|i| header.text(i, &mut String::new()).trim().to_string()).collect()
+    (0..header.len()).map(|i| String::from_utf8_lossy(&header.plain(i)).trim().to_string()).collect()
 }
 
 /// A title without case, spaces, underscores and unit; and the power of ten from its unit to nanoseconds.

@@ -10,6 +10,7 @@ mod events;
 mod folder;
 mod join;
 mod kind;
+mod marks;
 mod number;
 mod operators;
 mod progress;

@@ -43,6 +43,9 @@ pub(crate) fn is_unknown(text: &[u8]) -> bool {
 /// `text` times ten to the power of `decimals`, rounded half up: microseconds become nanoseconds with 3.
 pub(crate) fn scaled(text: &[u8], decimals: i32) -> Result<u64, NotANumber> {
     let text = trim(text);
+    if let Some(value) = short(text, decimals) {
+        return Ok(value);
+    }
     if is_unknown(text) {
         return Err(NotANumber::Unknown);
     }
@@ -59,6 +62,9 @@ pub(crate) fn scaled(text: &[u8], decimals: i32) -> Result<u64, NotANumber> {
 /// A whole number; `12.0`, which spreadsheets make of 12 beside empty cells, is one.
 pub(crate) fn whole(text: &[u8]) -> Result<u64, NotANumber> {
     let text = trim(text);
+    if let Some(value) = short(text, 0) {
+        return Ok(value);
+    }
     if let Some(point) = text.iter().position(|&byte| byte == b'.')
         && text[point + 1..].iter().any(|byte| matches!(byte, b'1'..=b'9'))
     {
@@ -70,6 +76,34 @@ pub(crate) fn whole(text: &[u8]) -> Result<u64, NotANumber> {
 /// A whole number of 32 bits.
 pub(crate) fn whole_u32(text: &[u8]) -> Result<u32, NotANumber> {
     u32::try_from(whole(text)?).map_err(|_| NotANumber::TooLarge)
+}
+
+/// A number as nearly all are: some digits, perhaps a point, and no more digits behind it than are asked for.
+fn short(text: &[u8], decimals: i32) -> Option<u64> {
+    /// No more digits than these overflow.
+    const DIGITS: usize = 19;
+    let decimals = u32::try_from(decimals).ok()?;
+    if text.len() > DIGITS + 1 {
+        return None;
+    }
+    let (mut value, mut behind, mut point) = (0u64, 0, 0);
+    for &byte in text {
+        let digit = byte.wrapping_sub(b'0');
+        if digit < 10 {
+            // Too many digits are seen below.
+            value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+            behind += point;
+        } else if byte == b'.' && point == 0 {
+            point = 1;
+        } else {
+            return None;
+        }
+    }
+    let digits = text.len() - point as usize;
+    if digits == 0 || digits > DIGITS || behind > decimals {
+        return None;
+    }
+    value.checked_mul(10u64.checked_pow(decimals - behind)?)
 }
 
 fn split_exponent(digits: &[u8]) -> Result<(&[u8], i32), NotANumber> {

@@ -26,7 +26,7 @@ pub(crate) fn read(from: impl Read, path: &Path, to: &mut Builder) -> Result<()>
     for column in &columns.twice {
         to.note(header.line, NoteKind::SameTitle { column: column.clone() });
     }
-    let mut parser = Parser { columns: &columns, to, buffer: String::new() };
+    let mut parser = Parser { columns: &columns, to };
     while let Some(row) = table.next().map_err(Error::read(path))? {
         if let Err(why) = parser.row(&row) {
             parser.to.drop_row(row.line, why);
@@ -38,7 +38,6 @@ pub(crate) fn read(from: impl Read, path: &Path, to: &mut Builder) -> Result<()>
 struct Parser<'a> {
     columns: &'a Columns,
     to: &'a mut Builder,
-    buffer: String,
 }
 
 /// Why a row cannot be taken over.
@@ -165,11 +164,7 @@ impl Parser<'_> {
     }
 
     fn text(&mut self, row: &Cells<'_>, field: Field) -> Symbol {
-        let index = self.columns.index(field);
-        if is_unknown(row.get(index)) {
-            return self.to.nothing();
-        }
-        let text = row.text(index, &mut self.buffer);
-        self.to.intern(text)
+        let text = row.plain(self.columns.index(field));
+        if is_unknown(&text) { self.to.nothing() } else { self.to.intern_bytes(&text) }
     }
 }

@@ -32,7 +32,7 @@ struct Columns(Vec<String>);
 impl Columns {
     fn of(header: &Cells<'_>) -> Columns {
         let plain = |title: &str| title.to_ascii_lowercase().chars().filter(char::is_ascii_alphanumeric).collect();
-        Columns((0..header.len()).map(|i| plain(header.text(i, &mut String::new()))).collect())
+        Columns((0..header.len()).map(|i| plain(&String::from_utf8_lossy(&header.plain(i)))).collect())
     }
 
     fn cell<'a>(&self, row: &Cells<'a>, title: &str) -> &'a [u8] {

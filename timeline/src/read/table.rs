@@ -4,13 +4,14 @@
 //! quotes and line ends inside quotes are understood; empty lines are passed over, but counted. A quote that is never
 //! closed costs the line it is on, not the rest of the file.
 //!
-//! This is the hot loop of reading a large profile. It finds commas and quotes with [`memchr`] and copies nothing; the
+//! This is the hot loop of reading a large profile, and copies nothing. It looks at 64 bytes at a time, see [`marks`](super::marks); the
 //! crate `csv` copies every cell of all 46 columns, which costs more than everything else here together.
 
+use std::borrow::Cow;
 use std::io::{self, Read};
 use std::ops::Range;
 
-use memchr::{memchr, memchr_iter};
+use super::marks::Marks;
 
 const BLOCK: usize = 1 << 18;
 /// A row above this length is a quote that was not closed.
@@ -29,16 +30,8 @@ pub(crate) struct Table<R> {
     line: u64,
     /// Cells of the first row.
     width: Option<usize>,
-    cells: Vec<Cell>,
-}
-
-/// Where a cell is in its row, without the quotes around it.
-#[derive(Clone, Copy)]
-struct Cell {
-    start: u32,
-    end: u32,
-    /// It has doubled quotes inside.
-    doubled: bool,
+    /// Where the cells of the row end.
+    cells: Vec<u32>,
 }
 
 /// One row.
@@ -46,7 +39,7 @@ pub(crate) struct Cells<'a> {
     /// The line it starts on, from 1.
     pub(crate) line: u64,
     text: &'a [u8],
-    cells: &'a [Cell],
+    ends: &'a [u32],
     /// A quote is not closed, or the row is too long for one.
     pub(crate) open_quote: bool,
 }
@@ -60,60 +53,49 @@ impl<R: Read> Table<R> {
     pub(crate) fn next(&mut self) -> io::Result<Option<Cells<'_>>> {
         while let Some(row) = self.measure()? {
             let line = self.line + 1;
-            let (text, row) = self.split(row);
+            let text = self.text(&row);
             self.start += row.end.next;
             self.line += row.lines;
             if !text.is_empty() {
+                self.cells.push(text.len() as u32);
                 self.width.get_or_insert(self.cells.len());
-                return Ok(Some(Cells { line, text: &self.block[text], cells: &self.cells, open_quote: row.broken }));
+                return Ok(Some(Cells { line, text: &self.block[text], ends: &self.cells, open_quote: row.broken }));
             }
         }
         Ok(None)
     }
 
-    /// Finds the cells of a row; gives where its text is, and the row itself, which may turn out to be one line only.
-    fn split(&mut self, row: Measured) -> (Range<usize>, Measured) {
-        let mut text = self.start..self.start + row.end.at;
-        if self.line == 0 && self.block[text.clone()].starts_with(BYTE_ORDER_MARK) {
-            text.start += BYTE_ORDER_MARK.len();
-        }
-        if self.block[text.clone()].ends_with(b"\r") {
-            text.end -= 1;
-        }
-        split(&self.block[text.clone()], &mut self.cells, !row.broken);
-        if row.lines > 1 && self.width != Some(self.cells.len()) {
-            // Two quotes that were not closed, lines apart, look like one cell with all that is between.
-            return self.split(Measured { end: row.first_line, lines: 1, broken: true, ..row });
-        }
-        (text, row)
+    /// Where the text of a row is, without line end.
+    fn text(&self, row: &Measured) -> Range<usize> {
+        let text = self.start..self.start + row.end.at;
+        if self.block[text.clone()].ends_with(b"\r") { text.start..text.end - 1 } else { text }
     }
 
-    /// Measures the next row, reading on as needed.
+    /// Measures the next row and its cells, reading on as needed.
     fn measure(&mut self) -> io::Result<Option<Measured>> {
-        let mut first_line = None;
-        let (mut from, mut quotes, mut lines) = (0, 0, 0);
         loop {
+            if self.line == 0 && self.block[self.start..self.end].starts_with(BYTE_ORDER_MARK) {
+                self.start += BYTE_ORDER_MARK.len();
+            }
             let rest = &self.block[self.start..self.end];
-            let end = match memchr(b'\n', &rest[from..]) {
-                Some(more) => Ended { at: from + more, next: from + more + 1 },
-                None if !self.at_end && rest.len() <= LONGEST => {
-                    self.fill()?;
-                    continue;
-                }
-                None if rest.is_empty() => return Ok(None),
-                None => Ended { at: rest.len(), next: rest.len() },
-            };
-            quotes += memchr_iter(b'"', &rest[from..end.at]).count();
-            lines += 1;
-            let first_line = *first_line.get_or_insert(end);
-            let cut = end.at == end.next && !self.at_end;
-            if quotes % 2 == 0 && !cut {
-                return Ok(Some(Measured { end, first_line, lines, broken: false }));
+            let scanned = scan(rest, &mut self.cells);
+            let whole = scanned.end.next > scanned.end.at;
+            if !whole && !self.at_end && rest.len() <= LONGEST {
+                self.fill()?;
+                continue;
             }
-            if end.at == end.next || end.at > LONGEST {
-                return Ok(Some(Measured { end: first_line, first_line, lines: 1, broken: true }));
+            if rest.is_empty() {
+                return Ok(None);
             }
-            from = end.next;
+            let first_line = scanned.first_line.unwrap_or(scanned.end);
+            let lines = 1 + scanned.breaks;
+            // Two quotes that were not closed, lines apart, look like one cell with all that is between.
+            let odd = lines > 1 && self.width != Some(self.cells.len() + 1);
+            if odd || scanned.in_quote || !whole && !self.at_end {
+                self.cells.clear();
+                return Ok(Some(Measured { end: first_line, lines: 1, broken: true }));
+            }
+            return Ok(Some(Measured { end: scanned.end, lines, broken: false }));
         }
     }
 
@@ -139,7 +121,7 @@ impl<R: Read> Table<R> {
     }
 }
 
-/// Where a line ends, and where the next one starts.
+/// Where a line ends, and where the next one starts; the same place if there is none.
 #[derive(Clone, Copy)]
 struct Ended {
     at: usize,
@@ -149,85 +131,92 @@ struct Ended {
 /// A row at the start of what is there.
 struct Measured {
     end: Ended,
-    /// The end of its first line; that is its own, unless there are line ends inside quotes.
-    first_line: Ended,
     lines: u64,
-    /// A quote is not closed.
     broken: bool,
 }
 
-/// Finds the cells of a row.
-fn split(text: &[u8], cells: &mut Vec<Cell>, quotes: bool) {
-    cells.clear();
-    let mut start = 0;
-    loop {
-        let rest = &text[start..];
-        let (cell, length) = match rest.first() {
-            Some(b'"') if quotes => quoted(rest, start),
-            _ => {
-                let length = memchr(b',', rest).unwrap_or(rest.len());
-                (Cell { start: start as u32, end: (start + length) as u32, doubled: false }, length)
-            }
-        };
-        cells.push(cell);
-        start += length + 1;
-        if start > text.len() {
-            return;
-        }
-    }
+/// What a row looks like if all its quotes are meant.
+struct Scanned {
+    end: Ended,
+    /// The end of its first line, if there are line ends inside quotes; and how many there are.
+    first_line: Option<Ended>,
+    breaks: u64,
+    /// The text ends inside quotes.
+    in_quote: bool,
 }
 
-/// The cell that starts with a quote at the start of `rest`, and its length with quotes.
-fn quoted(rest: &[u8], start: usize) -> (Cell, usize) {
-    let mut doubled = false;
-    let mut at = 1;
-    while let Some(more) = memchr(b'"', &rest[at..]) {
-        let quote = at + more;
-        if rest.get(quote + 1) == Some(&b'"') {
-            doubled = true;
-            at = quote + 2;
-            continue;
+/// Finds the end of the row at the start of `text`, and the commas between its cells.
+fn scan(text: &[u8], commas: &mut Vec<u32>) -> Scanned {
+    commas.clear();
+    let mut scanned =
+        Scanned { end: Ended { at: text.len(), next: text.len() }, first_line: None, breaks: 0, in_quote: false };
+    for (chunk, at) in text.chunks(Marks::WIDTH).zip((0..).step_by(Marks::WIDTH)) {
+        let marks = Marks::of(chunk);
+        let quoted = marks.quoted(scanned.in_quote);
+        let end = marks.line_ends & !quoted;
+        let before_end = end ^ end.wrapping_sub(1);
+        for comma in bits(marks.commas & !quoted & before_end) {
+            commas.push(at as u32 + comma);
         }
-        // Whatever stands between the closing quote and the comma belongs to no cell; writers put nothing there.
-        let length = quote + 1 + memchr(b',', &rest[quote + 1..]).unwrap_or(rest.len() - quote - 1);
-        return (Cell { start: (start + 1) as u32, end: (start + quote) as u32, doubled }, length);
+        if marks.line_ends & quoted & before_end != 0 {
+            for line_end in bits(marks.line_ends & quoted & before_end) {
+                let line_end = at + line_end as usize;
+                scanned.first_line.get_or_insert(Ended { at: line_end, next: line_end + 1 });
+                scanned.breaks += 1;
+            }
+        }
+        if end != 0 {
+            let end = at + end.trailing_zeros() as usize;
+            scanned.end = Ended { at: end, next: end + 1 };
+            scanned.in_quote = false;
+            return scanned;
+        }
+        scanned.in_quote ^= marks.quotes.count_ones() % 2 == 1;
     }
-    (Cell { start: (start + 1) as u32, end: (start + rest.len()) as u32, doubled }, rest.len())
+    scanned
+}
+/// The numbers of the bits that are set, from the lowest.
+fn bits(mut mask: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let bit = (mask != 0).then(|| mask.trailing_zeros());
+        mask &= mask.wrapping_sub(1);
+        bit
+    })
 }
 
 impl<'a> Cells<'a> {
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
-        self.cells.len()
+        self.ends.len()
     }
 
-    /// The bytes of a cell; empty if there is no such cell. Doubled quotes are still doubled.
+    /// The bytes of a cell, without the quotes around it; empty if there is no such cell.
     pub(crate) fn get(&self, index: usize) -> &'a [u8] {
-        self.cells.get(index).map_or(&[], |cell| &self.text[cell.start as usize..cell.end as usize])
-    }
-
-    /// A cell as text, without the quotes that profilers put into cells with shapes, which CSV then doubles.
-    pub(crate) fn text(&self, index: usize, buffer: &'a mut String) -> &'a str {
-        let bytes = self.get(index);
-        let doubled = self.cells.get(index).is_some_and(|cell| cell.doubled);
-        match std::str::from_utf8(bytes) {
-            Ok(text) if !doubled => text,
-            Ok(text) => {
-                let inner = text.strip_prefix("\"\"").and_then(|text| text.strip_suffix("\"\""));
-                match inner {
-                    Some(inner) if !inner.contains('"') => inner,
-                    _ => replaced(buffer, &text.replace("\"\"", "\"")),
-                }
-            }
-            Err(_) => replaced(buffer, &String::from_utf8_lossy(bytes).replace("\"\"", "\"")),
+        let Some(&end) = self.ends.get(index) else { return &[] };
+        let start = if index == 0 { 0 } else { self.ends[index - 1] + 1 };
+        match &self.text[start as usize..end as usize] {
+            [b'"', inner @ .., b'"'] => inner,
+            cell => cell,
         }
     }
-}
 
-fn replaced<'a>(buffer: &'a mut String, text: &str) -> &'a str {
-    buffer.clear();
-    buffer.push_str(text);
-    buffer
+    /// A cell without its doubled quotes, and without those that profilers put into cells with shapes.
+    pub(crate) fn plain(&self, index: usize) -> Cow<'a, [u8]> {
+        let cell = match self.get(index) {
+            [b'"', b'"', inner @ .., b'"', b'"'] => inner,
+            cell => cell,
+        };
+        if memchr::memchr(b'"', cell).is_none() {
+            return cell.into();
+        }
+        let mut plain = Vec::with_capacity(cell.len());
+        for (at, &byte) in self.get(index).iter().enumerate() {
+            if byte != b'"' || plain.last() != Some(&b'"') || at == 0 {
+                plain.push(byte);
+            }
+        }
+        plain.into()
+    }
 }
 
 #[cfg(test)]
@@ -239,7 +228,7 @@ mod tests {
         let mut table = Table::new(text);
         let mut rows = Vec::new();
         while let Some(cells) = table.next().expect("bytes in memory can be read") {
-            let texts = (0..cells.len()).map(|i| cells.text(i, &mut String::new()).to_string()).collect();
+            let texts = (0..cells.len()).map(|i| String::from_utf8_lossy(&cells.plain(i)).into_owned()).collect();
             rows.push((cells.line, texts));
         }
         rows
@@ -275,7 +264,7 @@ mod tests {
         let found = rows(b"a,b\n1,\"2\n3,4\n5,6");
         assert_eq!(found.len(), 4, "{found:?}");
         assert_eq!(found[2], row(3, &["3", "4"]));
-        assert_eq!(rows(b"a,\"b"), [row(1, &["a", "\"b"])]);
+        assert_eq!(rows(b"a,\"b"), [row(1, &["a,\"b"])]);
     }
 
     #[test]

@@ -194,3 +194,18 @@ fn records_do_not_hold_anybody_up() {
     let found = overlap(&build.done(), &given(&[3], &[2], &["Add"]));
     assert!(found.barriers.iter().all(|barrier| barrier.wait.is_none()), "{:?}", found.barriers);
 }
+
+#[test]
+fn copies_are_no_operators_so_a_trace_and_a_table_give_the_same_figures() {
+    let mut build = Build::default();
+    build.op(2, "MatMulV2", Core::AiCore, 10_000, 50_000);
+    build.op(2, "MEMCPY_ASYNC", Core::Copy, 0, 20_000);
+    build.op(5, "MEMCPY_ASYNC", Core::Copy, 40_000, 90_000);
+    let capture = build.done();
+    let analysis = Analysis::new(&capture, &Options::default()).unwrap();
+    let summary = analysis.summary();
+    assert_eq!((summary.wall_ns, summary.sum_ns, summary.union_ns), (50_000, 50_000, 50_000));
+    assert_eq!((summary.copy_rows, summary.copy_ns, summary.origin_ns), (2, 110_000, crate::support::CLOCK + 10_000));
+    // On a stream of copies they are what it does.
+    assert_eq!(analysis.streams().unwrap().pair(Some(2), Some(5)).unwrap().overlap_ns, 20_000);
+}

@@ -19,7 +19,7 @@ fn computing_exposed_communication_and_free_make_the_wall() {
     assert_eq!((phases.overlapped_ns, phases.exposed_ns, phases.free_ns), (5_000, 25_000, 15_000));
     assert_eq!(phases.computing_ns + phases.exposed_ns + phases.free_ns, phases.wall_ns);
     assert_eq!((phases.exposed_copy_ns, phases.collectives), (10_000, 1));
-    assert_eq!((phases.steps.len(), phases.steps[0].step, phases.steps[0].rows), (1, 1, 5));
+    assert_eq!((phases.steps.len(), phases.steps[0].step, phases.steps[0].rows), (1, 1, 4));
     assert_eq!(phases.steps[0].phases.computing_ns, phases.computing_ns);
 }
 

@@ -10,7 +10,7 @@ use multicore_timeline::{Capture, Core, Origin, Sync, SyncKind, Via};
 pub(crate) const CLOCK: u64 = 1_774_497_535_428_633_256;
 
 /// A capture that grows.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Build {
     pub(crate) capture: Capture,
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use multicore_timeline::analysis::{Analysis, Barrier, Overlap, Verdict, Window};
+use multicore_timeline::analysis::{Analysis, Barrier, Overlap, Role, Verdict, Window};
 use multicore_timeline::{Capture, Error, Mark, MarkKind, gantt as picture, trace as traces};
 
 use crate::args::DrawArgs;
@@ -20,6 +20,7 @@ pub(crate) fn gantt(args: &DrawArgs) -> Result<()> {
         marks: drawn.marks,
         notes: drawn.notes,
         cores: drawn.cores,
+        origin_ns: Some(drawn.origin_ns),
     };
     match args.output.extension().and_then(|extension| extension.to_str()) {
         Some("svg") => write(&args.output, |to| picture::svg(to, &drawn.capture, &options)),
@@ -55,6 +56,7 @@ struct Drawn {
     notes: Vec<(u32, Option<u32>, String)>,
     verdict: String,
     cores: Option<(u32, u32)>,
+    origin_ns: u64,
 }
 
 impl Drawn {
@@ -66,7 +68,7 @@ impl Drawn {
         let notes = streams
             .streams
             .iter()
-            .flat_map(|stream| stream.ids.iter().map(move |id| (device, Some(*id), stream.role.name().to_owned())));
+            .flat_map(|stream| stream.ids.iter().map(move |id| (device, Some(*id), note(stream.role).to_owned())));
         let notes = notes.collect();
         let overlap = analysis.overlap()?;
         let summary = analysis.summary();
@@ -81,8 +83,13 @@ impl Drawn {
                 && step.is_none_or(|step| row.step == Some(step))
         });
         capture.syncs.retain(|sync| sync.device_id == device && sync.end_ns() >= from && sync.start_ns <= to);
-        Ok(Drawn { capture, marks, notes, verdict, cores })
+        Ok(Drawn { capture, marks, notes, verdict, cores, origin_ns })
     }
+}
+
+/// A role in few letters.
+fn note(role: Role) -> &'static str {
+    if role == Role::Communication { "comm" } else { role.name() }
 }
 
 /// Windows and overlap of each layer, and the barriers.
@@ -92,7 +99,7 @@ fn marks(overlap: &Overlap, device: u32, origin_ns: u64) -> Vec<Mark> {
         let (start_ns, duration_ns) = (origin_ns + window.start_ns, window.len_ns());
         marks.push(Mark { kind, device, stream, text, start_ns, duration_ns });
     };
-    let dominators = overlap.dominators.join(" + ");
+    let dominators = crate::overlap::dominators(overlap);
     for layer in &overlap.layers.layers {
         let figures = &layer.figures;
         let side = format!("side {}: {} hidden", ids(&overlap.side), percent(figures.hidden_share));

@@ -129,10 +129,18 @@ pub(crate) fn verdict(overlap: &Overlap, to: &mut Text) {
     let who = format!(
         "side stream {} beside {} on main stream {}{guessed}",
         ids(&overlap.side),
-        short(&overlap.dominators.join(" + "), 40),
+        short(&dominators(overlap), 40),
         ids(&overlap.main)
     );
     to.field("compared", Style::Plain, "", &who);
+}
+
+/// What should hide the side; traces of other vendors have names and no types.
+pub(crate) fn dominators(overlap: &Overlap) -> String {
+    if overlap.dominators.iter().all(String::is_empty) {
+        return overlap.dominator_ops.iter().map(|op| op.name.as_str()).collect::<Vec<_>>().join(" + ");
+    }
+    overlap.dominators.join(" + ")
 }
 
 /// The published check.

@@ -220,10 +220,10 @@ impl ReportAnswer<'_> {
     }
 
     fn types(&self, to: &mut Text) {
+        let name = |op_type: &str| if op_type.is_empty() { "without type".into() } else { short(op_type, 28) };
         let types = self.summary.types.iter().take(TYPES);
-        let parts: Vec<String> = types
-            .map(|total| format!("{} x {} {}", total.rows, short(&total.op_type, 28), percent(total.share)))
-            .collect();
+        let parts: Vec<String> =
+            types.map(|total| format!("{} x {} {}", total.rows, name(&total.op_type), percent(total.share))).collect();
         to.field("longest", Style::Plain, "", &parts.join(", "));
     }
 
