@@ -313,9 +313,10 @@ impl Analysis<'_> {
     /// apart from it, in ns, by medians; only those whose core time grew as well, or is not measured.
     fn inflation(&self, rows: &[u32], other: &Spans) -> Option<(u64, u64)> {
         let mut groups: HashMap<(Symbol, Symbol), [Vec<u32>; 2]> = HashMap::new();
+        let mut within = other.within_each();
         for &index in rows {
             let window = self.window(index);
-            let beside = other.within_ns(window) * 2 >= window.len_ns();
+            let beside = within(window) * 2 >= window.len_ns();
             let row = self.row(index);
             if self.text(row.input_shapes).is_empty() {
                 continue;

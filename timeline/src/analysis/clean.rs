@@ -170,7 +170,7 @@ fn mark_duplicates(capture: &Capture, items: &mut [Item]) {
 
 /// Finds computing operators that run into their successor, and marks those with impossible durations.
 pub(crate) fn mark_suspects(capture: &Capture, items: &mut [Item], origin_ns: u64) -> Vec<Suspect> {
-    let row = |at: usize, items: &[Item]| capture.rows[items[at].row as usize];
+    let row = |at: usize, items: &[Item]| &capture.rows[items[at].row as usize];
     let mut last: HashMap<u32, usize> = HashMap::new();
     let mut overruns: Vec<(usize, usize)> = Vec::new();
     for at in 0..items.len() {
@@ -189,8 +189,7 @@ pub(crate) fn mark_suspects(capture: &Capture, items: &mut [Item], origin_ns: u6
     }
 
     let key = |row: &Row| (type_of(capture, row), row.input_shapes);
-    let accused: HashSet<(Symbol, Symbol)> =
-        overruns.iter().map(|&(at, _)| row(at, items)).map(|row| key(&row)).collect();
+    let accused: HashSet<(Symbol, Symbol)> = overruns.iter().map(|&(at, _)| row(at, items)).map(key).collect();
     let mut durations: HashMap<(Symbol, Symbol), Vec<u64>> = HashMap::new();
     for item in items.iter() {
         let row = &capture.rows[item.row as usize];
@@ -203,15 +202,15 @@ pub(crate) fn mark_suspects(capture: &Capture, items: &mut [Item], origin_ns: u6
     let mut suspects = Vec::with_capacity(overruns.len());
     for (at, next) in overruns {
         let (this, after) = (row(at, items), row(next, items));
-        let same = &durations[&key(&this)];
+        let same = &durations[&key(this)];
         let median_ns = (same.len() >= REPEATS).then(|| same[same.len() / 2]);
         let excluded = median_ns.is_some_and(|median| this.duration_ns as f64 >= OVERRUN_TIMES * median.max(1) as f64);
         if excluded {
             items[at].class = Class::Suspect;
         }
         suspects.push(Suspect {
-            op: Op::of(capture, &this, origin_ns),
-            next: Op::of(capture, &after, origin_ns),
+            op: Op::of(capture, this, origin_ns),
+            next: Op::of(capture, after, origin_ns),
             overrun_ns: this.end_ns() - after.start_ns,
             median_ns,
             excluded,

@@ -100,6 +100,15 @@ impl Spans {
         self.intersection(other).total_ns()
     }
 
+    /// How much of it lies in each of several windows, in ns, asked by start of the window: one pass in all.
+    pub(crate) fn within_each(&self) -> impl FnMut(Window) -> u64 {
+        let mut from = 0;
+        move |window| {
+            from += self.0[from..].iter().take_while(|w| w.end_ns <= window.start_ns).count();
+            self.0[from..].iter().take_while(|w| w.start_ns < window.end_ns).map(|w| w.overlap_ns(&window)).sum()
+        }
+    }
+
     /// How much of it lies in `window`, in ns, found by binary search.
     pub(crate) fn within_ns(&self, window: Window) -> u64 {
         let first = self.0.partition_point(|w| w.end_ns <= window.start_ns);
@@ -127,6 +136,9 @@ mod tests {
         assert_eq!(a.intersection(&b), spans(&[(5, 10), (20, 22), (29, 30)]));
         assert_eq!(a.overlap_ns(&b), 8);
         assert_eq!(b.within_ns(Window::new(21, 30)), 2);
+        let mut within = a.within_each();
+        let asked = [(0, 5), (5, 25), (5, 40), (22, 23), (50, 60)];
+        assert_eq!(asked.map(|(start, end)| within(Window::new(start, end))), [5, 10, 15, 1, 0]);
         assert_eq!(spans(&[]).overlap_ns(&a), 0);
     }
 

@@ -103,7 +103,8 @@ pub struct Options {
 
 /// The devices that have operators in a capture, in order.
 pub fn devices(capture: &Capture) -> Vec<u32> {
-    capture.rows.iter().map(|row| row.device).collect::<BTreeSet<_>>().into_iter().collect()
+    let runs = capture.rows.chunk_by(|a, b| a.device == b.device);
+    runs.map(|run| run[0].device).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// A device of a capture, or a part of what it did, ready to be asked.
@@ -125,6 +126,8 @@ pub struct Analysis<'a> {
     strays: Vec<u32>,
     /// The overlap, once it was asked for.
     checked: OnceCell<Result<Overlap>>,
+    /// The shortest operators of each kind, once they were asked for.
+    shortest: OnceCell<starved::Shortest>,
     /// Given, or else guessed from the blocks asked for.
     cores: Option<Cores>,
 }
@@ -159,8 +162,21 @@ impl<'a> Analysis<'a> {
         let stray = |item: &&Item| item.class == Class::Work && capture.rows[item.row as usize].stream.is_none();
         let strays = items.iter().filter(stray).map(|item| item.row).collect();
         let options = options.clone();
-        let checked = OnceCell::new();
-        Ok(Analysis { capture, options, device, origin_ns, items, suspects, streams, work, strays, checked, cores })
+        let (checked, shortest) = (OnceCell::new(), OnceCell::new());
+        Ok(Analysis {
+            capture,
+            options,
+            device,
+            origin_ns,
+            items,
+            suspects,
+            streams,
+            work,
+            strays,
+            checked,
+            shortest,
+            cores,
+        })
     }
 
     /// The device that is looked at.

@@ -246,7 +246,7 @@ impl Analysis<'_> {
             .enumerate()
             .map(|(at, part)| {
                 let waited: Vec<Starved> =
-                    part.side.iter().filter_map(|&index| self.is_starved(index, &shortest, &mut near)).collect();
+                    part.side.iter().filter_map(|&index| self.is_starved(index, shortest, &mut near)).collect();
                 let figures = self.figures(&part.side, &part.dominators, &main_busy, &waited);
                 starved.extend(waited);
                 Layer { number: at + 1, verdict: figures.verdict(), side_rows: part.side.len(), figures }

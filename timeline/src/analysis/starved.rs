@@ -143,7 +143,7 @@ impl Analysis<'_> {
         let mut operators: Vec<(u32, Starved)> = Vec::new();
         for work in &self.work {
             let mut near = Near::default();
-            let starved = work.iter().filter_map(|&index| Some((index, self.is_starved(index, &shortest, &mut near)?)));
+            let starved = work.iter().filter_map(|&index| Some((index, self.is_starved(index, shortest, &mut near)?)));
             operators.extend(starved);
         }
         operators.sort_by(|(_, a), (_, b)| b.held_ns.cmp(&a.held_ns).then(a.op.start_ns.cmp(&b.op.start_ns)));
@@ -157,7 +157,11 @@ impl Analysis<'_> {
     }
 
     /// For each type, shapes and blocks with core times: the shortest operator and how many there are.
-    pub(super) fn shortest(&self) -> Shortest {
+    pub(super) fn shortest(&self) -> &Shortest {
+        self.shortest.get_or_init(|| self.find_shortest())
+    }
+
+    fn find_shortest(&self) -> Shortest {
         let mut shortest = Shortest::new();
         for work in &self.work {
             for &index in work {

@@ -431,8 +431,9 @@ fn common(lanes: &[&Spans]) -> HashMap<(usize, usize), u64> {
     for (at, lane) in lanes.iter().enumerate() {
         changes.extend(lane.windows().iter().flat_map(|w| [(w.start_ns, true, at), (w.end_ns, false, at)]));
     }
-    // At one moment ends come before starts, so that what touches does not overlap.
-    changes.sort_unstable();
+    // At one moment ends come before starts, so that what touches does not overlap. Each lane is a sorted run, which a
+    // stable sort only merges.
+    changes.sort();
     let mut active: Vec<(usize, u64)> = Vec::new();
     let mut common: HashMap<(usize, usize), u64> = HashMap::new();
     for (now, starts, lane) in changes {
