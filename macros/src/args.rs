@@ -147,15 +147,7 @@ impl Args {
         let mut errors = Vec::new();
         match Cores::parse(key, &content, &mut errors) {
             Ok(Cores { cube, vector }) => {
-                let mut number = |count: Option<(Ident, Expr)>| {
-                    let (key, count) = count?;
-                    let number = literal(&count).map(|(number, _)| number);
-                    if number.is_none() && errors.is_empty() {
-                        let text = format!("`{key}` of a device is a number: the blocks are checked against it");
-                        errors.push(syn::Error::new_spanned(count, text));
-                    }
-                    number
-                };
+                let number = |count: Option<(Ident, Expr)>| literal(&count?.1).map(|(number, _)| number);
                 self.device = Device { cube: number(cube), vector: number(vector) };
             }
             Err(error) => {

@@ -44,7 +44,7 @@ impl Cores {
                 errors.push(syn::Error::new(key.span(), text));
                 continue;
             };
-            errors.extend(not_a_count(&key, &count));
+            errors.extend(not_a_count(&key, &count, name == "device"));
             if let Some((first, _)) = slot {
                 errors.extend(both(first.span(), key.span(), format!("`{key}` set twice")));
             }
@@ -54,8 +54,8 @@ impl Cores {
     }
 }
 
-/// The error of a count that can be seen to be wrong.
-fn not_a_count(key: &Ident, count: &Expr) -> Option<syn::Error> {
+/// The error of a count that can be seen to be wrong; of any that is no literal if it must be one.
+fn not_a_count(key: &Ident, count: &Expr, must_be_literal: bool) -> Option<syn::Error> {
     let whole = match bare(count) {
         Expr::Lit(ExprLit { lit: Lit::Int(count), .. }) if matches!(count.suffix(), "" | "u32") => {
             count.base10_parse::<u32>().ok()
@@ -63,7 +63,11 @@ fn not_a_count(key: &Ident, count: &Expr) -> Option<syn::Error> {
         Expr::Lit(_) => None,
         Expr::Unary(ExprUnary { op: UnOp::Neg(_), expr, .. }) if matches!(bare(expr), Expr::Lit(_)) => None,
         Expr::Path(path) if path.path.is_ident("none") => {
-            let text = format!("leave `{key}` out for no limit");
+            let text = format!("`{key}` takes a number of cores; leave the key out for no limit");
+            return Some(syn::Error::new_spanned(count, text));
+        }
+        _ if must_be_literal => {
+            let text = format!("`{key}` of the device is a number that the blocks are checked against: write it out");
             return Some(syn::Error::new_spanned(count, text));
         }
         _ => return None,

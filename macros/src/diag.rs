@@ -25,8 +25,8 @@ impl Diagnostics {
     }
 
     /// An error with two ends.
-    pub(crate) fn error_at_both(&mut self, first: Span, second: Span, fact: impl Display) {
-        self.0.extend(both(first, second, fact));
+    pub(crate) fn error_at_both(&mut self, first: Span, second: Span, text: impl Display) {
+        self.0.extend(both(first, second, text));
     }
 
     /// Takes over the error of a parser.
@@ -66,9 +66,11 @@ impl From<syn::Error> for Diagnostics {
     }
 }
 
-/// The pair of errors that says `fact` at both places.
-pub(crate) fn both(first: Span, second: Span, fact: impl Display) -> [syn::Error; 2] {
-    [syn::Error::new(first, format!("{fact} (1/2)")), syn::Error::new(second, format!("{fact} (2/2)"))]
+/// The pair of errors that says this at both places; the number goes behind the fact, before the help.
+pub(crate) fn both(first: Span, second: Span, text: impl Display) -> [syn::Error; 2] {
+    let text = text.to_string();
+    let (fact, help) = text.split_at(text.find('\n').unwrap_or(text.len()));
+    [syn::Error::new(first, format!("{fact} (1/2){help}")), syn::Error::new(second, format!("{fact} (2/2){help}"))]
 }
 
 /// Both errors in one.

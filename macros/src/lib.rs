@@ -46,7 +46,7 @@ use proc_macro2::TokenStream;
 /// The result is the one that the blocks give when they run one after another in source order.
 ///
 /// ```text
-/// #[multicore( streams(a, b, ..) , explain , serial , crate = path )]   // all optional
+/// #[multicore( streams(a, b, ..) , device(cube = 24, vector = 48) , explain , serial , crate = path )]   // all optional
 /// fn f(..) -> Result<..> { .. }
 ///
 /// stream!( STREAM [, cores(cube = EXPR, vector = EXPR)] [, after(x, ..)] [, reads(x, ..)] [, writes(x, ..)] , { .. } )
@@ -58,10 +58,16 @@ use proc_macro2::TokenStream;
 /// * The block is an expression, and its value the value of `stream!`. Code outside every block runs on `main`.
 /// * `cores` limits what the block may use; `after(x)` orders it after what produced `x` without using it; `reads` and
 ///   `writes` state uses that the types do not show.
+/// * `device` states the cores of the device that the function is written for: a literal limit above them is an error, and
+///   blocks that may run together and ask for more get a warning. It changes nothing at run time.
 /// * `explain` adds the plan to the documentation of the function, `serial` runs every block on `main`, `crate` says
 ///   where the runtime is.
 ///
 /// `#[stream(s1, ..)] { .. }` and `stream!(s1, .. < .. >)` are accepted as well.
+///
+/// Warnings (a stream that never overlaps another, a limit that no launch can have, a function without blocks) are shown as
+/// uses of something deprecated, the only kind that Rust offers to macros; `#[allow(deprecated)]` on the statement, the
+/// function or the crate turns them off. `docs/messages.md` lists every message.
 #[proc_macro_attribute]
 pub fn multicore(args: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     expand(args.into(), item.into()).into()

@@ -16,13 +16,13 @@ use crate::model::{Exit, Model, Move, Node, NodeId, Op, Point, Position, Seq, St
 use crate::plan::{Plan, Update};
 
 /// What may run at the same time.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Overlaps {
     /// For each stream, the others, and the stream itself where it is not the same all the time.
     streams: Vec<BTreeSet<StreamId>>,
     launched: Vec<bool>,
-    /// Pairs of groups of nodes, the smaller number first.
-    groups: BTreeSet<(usize, usize)>,
+    /// For each two groups of nodes; the row is that of the later launch.
+    groups: Vec<Vec<bool>>,
 }
 
 impl Overlaps {
@@ -38,7 +38,7 @@ impl Overlaps {
 
     /// May a launch of the one group run beside one of the other?
     pub(crate) fn groups(&self, a: usize, b: usize) -> bool {
-        self.groups.contains(&(a.min(b), a.max(b)))
+        self.groups[a][b] || self.groups[b][a]
     }
 }
 
@@ -50,8 +50,11 @@ pub(crate) fn overlaps(
     group_of: &dyn Fn(NodeId) -> Option<usize>,
 ) -> Overlaps {
     let streams = model.streams.len();
-    let found =
-        Overlaps { streams: vec![BTreeSet::new(); streams], launched: vec![false; streams], ..Overlaps::default() };
+    let found = Overlaps {
+        streams: vec![BTreeSet::new(); streams],
+        launched: vec![false; streams],
+        groups: vec![vec![false; groups]; groups],
+    };
     let leaving = vec![Leaving::default(); model.targets as usize];
     let mut walk = Walk { model, plan, group_of, found, leaving };
     let state = State {
@@ -293,7 +296,7 @@ impl Walk<'_> {
         let Some(group) = group else { return };
         for (other, (on, last)) in state.groups.iter().enumerate() {
             if after.get(*on) < *last {
-                self.found.groups.insert((group.min(other), group.max(other)));
+                self.found.groups[group][other] = true;
             }
         }
     }

@@ -3,9 +3,10 @@
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use syn::token::Brace;
-use syn::{Attribute, Block, Expr, ExprBlock, ExprMacro, Local, Stmt, Token};
+use syn::visit::{self, Visit};
+use syn::{Attribute, Block, Expr, ExprBlock, ExprMacro, Local, Pat, PatIdent, Stmt, Token};
 
-use super::place::bare;
+use super::place::{Usage, bare};
 use super::value::has_block;
 use super::{Dest, Nested, Statement, Walk};
 use crate::emit::text;
@@ -87,7 +88,13 @@ impl Walk<'_, '_> {
         self.statement.before.extend(declared);
         if let Some(init) = &mut local.init {
             let dest = Dest::of(&bound);
-            if self.walk_into(&mut init.expr, &dest) {
+            let fresh = if borrows(&local.pat) {
+                let value = self.operand(&mut init.expr, Usage::Match);
+                self.deliver(&value, &dest)
+            } else {
+                self.walk_into(&mut init.expr, &dest)
+            };
+            if fresh {
                 self.arrive(&dest);
             }
             if let Some((_, otherwise)) = &mut init.diverge {
@@ -200,7 +207,11 @@ impl Walk<'_, '_> {
         {
             for place in list {
                 let Some(at) = self.fixed_place(place) else {
-                    self.errors.push(syn::Error::new_spanned(place, "this is not a variable of the function"));
+                    let text = format!(
+                        "`{}` is not a variable of this function; name one that holds the value",
+                        text::of(place)
+                    );
+                    self.errors.push(syn::Error::new_spanned(place, text));
                     continue;
                 };
                 let accesses: Vec<Access> =
@@ -295,6 +306,20 @@ fn with_attributes(attrs: &[Attribute], block: Expr) -> Expr {
     let value = own("__value");
     let stmts = vec![verbatim(quote!(#(#attrs)* let #value = #block;)), verbatim(quote!(#value))];
     Expr::Block(ExprBlock { attrs: Vec::new(), label: None, block: Block { brace_token: Brace::default(), stmts } })
+}
+
+/// Has the pattern a `ref`?
+fn borrows(pattern: &Pat) -> bool {
+    struct Find(bool);
+    impl<'a> Visit<'a> for Find {
+        fn visit_pat_ident(&mut self, name: &'a PatIdent) {
+            self.0 |= name.by_ref.is_some();
+            visit::visit_pat_ident(self, name);
+        }
+    }
+    let mut find = Find(false);
+    find.visit_pat(pattern);
+    find.0
 }
 
 /// Written as it is.

@@ -299,10 +299,15 @@ impl Walk<'_, '_> {
                 let target = self.find_target(left.label.as_ref(), left.label.is_some());
                 let (id, dest, depth) = target
                     .map_or((None, Dest::Ignore, 0), |target| (Some(target.id), target.dest.clone(), target.depth));
+                let is_block = left.label.is_some() && matches!(left.expr.as_deref(), Some(Expr::Macro(_)));
                 if let Some(value) = &mut left.expr
                     && self.walk_into(value, &dest)
                 {
                     self.arrive(&dest);
+                }
+                if let Some(value) = left.expr.as_deref_mut().filter(|_| is_block && self.output.is_some()) {
+                    // To rustc a block behind a label looks like a labelled block.
+                    *value = Expr::Verbatim(quote!((#value)));
                 }
                 let written = self.leave(depth, left.break_token.span);
                 if let Some(id) = id {

@@ -479,3 +479,45 @@ fn a_parameter_may_have_been_used_before_it_gets_its_first_value_here() {
     let lines: Vec<&str> = plan.lines().collect();
     assert!(lines.contains(&"4:b expects mut y of 3:a, 5:main"), "{plan}");
 }
+
+#[test]
+fn a_stream_named_in_a_loop_has_waited_for_nothing_in_the_next_round() {
+    check(
+        "let mut u = x.clone();
+        for i in 0..n {
+            let r = &s[i];
+            stream!(r, { g(&u)? });
+            stream!(a, { u = x.silu()? });
+            stream!(r, { g(&u)? });
+        }",
+        &["4:r expects u of 5:a", "6:r expects u of 5:a"],
+    );
+}
+
+#[test]
+fn a_list_built_in_a_loop() {
+    check(
+        "let mut head = None;
+        for i in 0..n {
+            let t = stream!(a, { x.silu()? });
+            let mut node = Node { value: t, next: None };
+            node.next = head;
+            head = Some(Box::new(node));
+        }
+        stream!(b, { g(&head)? });",
+        &["8:b expects head of 3:a"],
+    );
+}
+
+#[test]
+fn a_borrow_made_by_a_pattern_is_one_of_what_it_was_taken_from() {
+    check(
+        "let mut pair = Pair { left: x.clone(), right: x.clone() };
+        stream!(a, {
+            let Pair { ref mut left, ref right } = pair;
+            left.add_(right)?;
+        });
+        stream!(b, { g(&pair.left)? });",
+        &["6:b expects pair of 4:a"],
+    );
+}

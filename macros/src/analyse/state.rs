@@ -260,6 +260,11 @@ impl State {
             // All that a stream has done so far, or what was known before the loop.
             row.iter_mut().zip(&self.last).for_each(|(p, last)| *p = if *p >= *last { old } else { (*p).min(start) });
         }
+        // A stream that is another one now has not waited for anything.
+        let streams = (0..).map(StreamId).zip(&mut self.known);
+        for (_, known) in streams.filter(|(stream, known)| known.is_some() && !is_same(*stream)) {
+            *known = Some(Known::default());
+        }
         self.last.iter_mut().for_each(|p| *p = (*p).min(old));
         for entries in &mut self.entries {
             if entries.iter().all(|e| e.position <= start) {
@@ -323,12 +328,17 @@ fn moved(entry: &Entry, id: MoveId, from: &Access, to: &Access) -> Option<Entry>
         (None, true) => &[],
         (None, false) => return None,
     };
-    let path = to.path.iter().chain(rest).copied().collect();
+    // Round after round of `node.next = list; list = node` would be a field deeper: what lies deeper than this counts as
+    // all that is around it.
+    const DEPTH: usize = 8;
+    let depth = to.path.len() + rest.len();
+    let path = to.path.iter().chain(rest).copied().take(DEPTH).collect();
     let mut moves = (*entry.moves).clone();
     if let Err(at) = moves.binary_search(&id) {
         moves.insert(at, id);
     }
-    let access = Access { var: to.var, path, mode: of.mode, whole: of.whole && to.whole, part: None };
+    let whole = of.whole && to.whole && depth <= DEPTH;
+    let access = Access { var: to.var, path, mode: of.mode, whole, part: None };
     Some(Entry { access, moves: Rc::new(moves), ..entry.clone() })
 }
 

@@ -15,8 +15,8 @@ pub(crate) mod writer;
 #[cfg(test)]
 mod tests;
 
-use proc_macro2::TokenStream;
-use quote::quote;
+use proc_macro2::{Span, TokenStream};
+use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
 use crate::access::{self, Seen};
@@ -42,22 +42,29 @@ pub(crate) fn expand(function: Function) -> Result<TokenStream, Diagnostics> {
     let warnings = warn::find(&args, &item, &seen, &plan);
     warn::put(warnings, &mut seen, &mut item);
 
-    let mut writer = Writer::new(&plan);
+    // An error type that ours does not convert into is reported at the return type.
+    let error = match &item.sig.output {
+        syn::ReturnType::Type(_, output) => Span::mixed_site().located_at(output.span()),
+        syn::ReturnType::Default => Span::mixed_site(),
+    };
+    let mut writer = Writer::new(&plan, error);
     let seen = access::write(&args.streams, &mut item, seen, &mut writer);
     let krate = &args.krate;
     let (region, on) = (own("__mc"), own("__on"));
     let table = Table::new(&item, args.serial, &seen, &plan, &writer);
     let Published { beside, inside, plan } = publish(&item, krate, args.explain, &table.tokens());
+    let enter = quote_spanned!(error=> let #region = __multicore::Region::enter(#plan)?;);
     let streams = args.streams.iter().map(|stream| {
         let name = stream.to_string();
-        quote!(let #stream = #region.named(#name)?;)
+        let region = syn::Ident::new("__mc", error);
+        quote_spanned!(error=> let #stream = #region.named(#name)?;)
     });
     let main = writer.uses_main.then(|| quote!(let #on = #region.main();));
     let (head, body) = (&writer.head, &item.block.stmts);
     let body = quote!({
         use #krate::__private as __multicore;
         #inside
-        let #region = __multicore::Region::enter(#plan)?;
+        #enter
         #main
         #(#streams)*
         #(#head)*
@@ -74,7 +81,12 @@ fn check_after(seen: &Seen, plan: &Plan, diagnostics: &mut Diagnostics) {
         let Some((_, var)) = plan.pointless.iter().find(|(pointless, _)| pointless == node) else { continue };
         let name = text::of(place);
         match access::written_after(seen, *node, *var) {
-            Some(later) => diagnostics.error_at_both(place.span(), later, format!("`{name}` is produced later")),
+            Some(later) => {
+                let text = format!(
+                    "`{name}` is produced later\nhelp: put this block behind that one, or leave `after({name})` out"
+                );
+                diagnostics.error_at_both(place.span(), later, text);
+            }
             None => diagnostics.error_on(
                 place,
                 format!(

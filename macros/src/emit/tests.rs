@@ -183,9 +183,14 @@ fn after_needs_something_to_wait_for() {
         stream!(a, { y = g()? });
         Ok(y)
     }";
-    assert_eq!(rejected(later), ["`y` is produced later (1/2)", "`y` is produced later (2/2)"]);
+    assert_eq!(
+        rejected(later),
+        [1, 2].map(|i| {
+            format!("`y` is produced later ({i}/2)\nhelp: put this block behind that one, or leave `after(y)` out")
+        })
+    );
     let nobody = "fn f(a: &Stream) -> Result<()> { stream!(a, reads(y), { f() }) }";
-    assert_eq!(rejected(nobody), ["this is not a variable of the function"]);
+    assert_eq!(rejected(nobody), ["`y` is not a variable of this function; name one that holds the value"]);
 }
 
 /// The functions of a file, each with its arguments for `#[multicore]`.

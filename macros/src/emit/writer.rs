@@ -19,6 +19,8 @@ use crate::resolve::Scopes;
 #[derive(Debug)]
 pub(crate) struct Writer<'p> {
     plan: &'p Plan,
+    /// Where an error type is reported that ours does not convert into.
+    error: Span,
     /// The numbers of records, and of the first wait of each node, in the plan that is written.
     pub(crate) records: BTreeMap<PointId, u32>,
     waits: BTreeMap<NodeId, u32>,
@@ -38,7 +40,7 @@ pub(crate) fn own(name: &str) -> Ident {
 }
 
 impl<'p> Writer<'p> {
-    pub(crate) fn new(plan: &'p Plan) -> Writer<'p> {
+    pub(crate) fn new(plan: &'p Plan, error: Span) -> Writer<'p> {
         let mut next = 0;
         let waits = plan.waits.iter().map(|(&node, waits)| {
             let first = next;
@@ -47,6 +49,7 @@ impl<'p> Writer<'p> {
         });
         Writer {
             plan,
+            error,
             records: plan.records.keys().copied().zip(0..).collect(),
             waits: waits.collect(),
             ready: BTreeMap::new(),
@@ -127,13 +130,12 @@ impl<'p> Writer<'p> {
     /// The head of a block.
     pub(crate) fn enter(&mut self, index: usize, block: &StreamBlock, is_main: bool) -> TokenStream {
         self.depth += 1;
-        let (region, on) = (own("__mc"), own("__on"));
+        let (region, on) = (Ident::new("__mc", self.error), own("__on"));
         let index = Literal::usize_unsuffixed(index);
         let cube = block.cube.as_ref().map(|cores| quote!(.with_cube(#cores)));
         let vector = block.vector.as_ref().map(|cores| quote!(.with_vector(#cores)));
         let cores = quote!(__multicore::CoreLimit::NONE #cube #vector);
-        // An error type that ours does not convert into is reported at the block.
-        let question = quote_spanned!(block.span=> ?);
+        let question = quote_spanned!(self.error=> ?);
         if is_main {
             return quote!(let #on = #region.on_main(#index, #cores)#question;);
         }

@@ -1,5 +1,7 @@
 //! Limits that no launch can have, and limits that launches at the same time share a device with.
 
+use std::collections::BTreeMap;
+
 use proc_macro2::Span;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
@@ -90,7 +92,7 @@ impl Streams<'_> {
     }
 
     fn differ(&self, a: StreamId, b: StreamId) -> bool {
-        a != b && self.is_declared(a) && self.is_declared(b)
+        a != b && !self.args.serial && self.is_declared(a) && self.is_declared(b)
     }
 
     /// Declared in the attribute, and its name never used for anything else.
@@ -144,6 +146,9 @@ pub(super) fn together(args: &Args, seen: &Seen, overlaps: &Overlaps, found: &mu
     for (kind, available) in KINDS.iter().zip([args.device.cube, args.device.vector]) {
         let Some(available) = available else { continue };
         let asking: Vec<Asking> = (0..seen.blocks.len()).filter_map(|block| asking(seen, kind, block)).collect();
+        if most(&asking) <= available {
+            continue;
+        }
         let mut search = Search { overlaps, asking: &asking, available, sets: Vec::new(), steps: 0 };
         search.extend(&mut Vec::new(), 0, 0);
         for set in search.sets {
@@ -193,6 +198,16 @@ fn asking(seen: &Seen, kind: &Kind, block: usize) -> Option<Asking> {
     Some(Asking { block, stated, stream, cores, span })
 }
 
+/// What all streams ask for at most, whenever that is.
+fn most(asking: &[Asking]) -> u32 {
+    let mut most: BTreeMap<StreamId, u32> = BTreeMap::new();
+    for one in asking {
+        let cores = most.entry(one.stream).or_default();
+        *cores = one.cores.max(*cores);
+    }
+    most.into_values().fold(0, u32::saturating_add)
+}
+
 /// The search for sets of blocks of which every two may run together. Two launches that nothing orders can run at the same
 /// time, and so can any number of which no two are ordered.
 struct Search<'a> {
@@ -207,7 +222,7 @@ impl Search<'_> {
     /// Tries to add one more block to `set`, from `next` on.
     fn extend(&mut self, set: &mut Vec<Asking>, total: u32, next: usize) {
         /// Functions with more sets than this are told of those that were found.
-        const STEPS: u32 = 1_000_000;
+        const STEPS: u32 = 100_000;
         for at in next..self.asking.len() {
             self.steps += 1;
             if self.steps > STEPS {

@@ -61,7 +61,8 @@ pub(crate) fn find(args: &Args, item: &ItemFn, seen: &Seen, plan: &Plan) -> Vec<
 
 /// Writes them into the function, each at the head of what it is about, so that an `#[allow(..)]` around that holds for it.
 pub(crate) fn put(warnings: Vec<Warning>, seen: &mut Seen, item: &mut ItemFn) {
-    for warning in warnings {
+    // Each goes before those that are there, so the last goes first.
+    for warning in warnings.into_iter().rev() {
         let tokens = warning.tokens();
         let block: Option<&mut Block> = match warning.block {
             Some(block) => seen.blocks[block].as_mut().map(|block| &mut block.block),

@@ -37,12 +37,17 @@ fn text(seen: &Seen, plan: &Plan, stream: StreamId) -> String {
     let Orders { before, after } = orders(seen, plan, stream);
     let name = |stream: StreamId| &seen.model.streams[stream.index()].text;
     let only = before.first().filter(|first| before.iter().all(|order| order.other.stream == first.other.stream));
+    let mut help = "put its blocks on one of the others, or work beside them that waits for none of them".to_owned();
     let mut reasons: Vec<String> = Vec::new();
     let fact = match only {
         Some(only) if after.is_empty() => {
             reasons.extend(before.iter().map(|order| {
                 format!("line {} for {} of line {}", line(&order.own), order.variable, line(&order.other))
             }));
+            help = format!(
+                "put its blocks on `{}`, or work beside them that does not wait for it",
+                name(only.other.stream)
+            );
             format!("every block on `{}` waits for `{}`", name(stream), name(only.other.stream))
         }
         _ => {
@@ -73,7 +78,6 @@ fn text(seen: &Seen, plan: &Plan, stream: StreamId) -> String {
     if more > 0 {
         reasons.push(format!("and {more} more"));
     }
-    let help = "put its blocks on one of the other streams, or something beside them that does not need them";
     format!("{fact}: {}\nhelp: {help}", reasons.join(", "))
 }
 
@@ -98,8 +102,8 @@ fn orders(seen: &Seen, plan: &Plan, stream: StreamId) -> Orders {
         let waiting = seen.nodes[node.index()];
         for wait in waits {
             let name = &seen.scopes.facts(wait.var).name;
-            // A value that has no name is named after what made it.
-            let variable = if name.contains(' ') { format!("the value of {name}") } else { format!("`{name}`") };
+            // So the value of a block is called that is used where it stands.
+            let variable = if name == "block" { "the value".to_owned() } else { format!("`{name}`") };
             for point in &wait.points {
                 let made = seen.points[point.index()];
                 match (waiting.stream == stream, made.stream == stream) {

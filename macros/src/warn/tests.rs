@@ -137,6 +137,7 @@ fn limits_out_of_reach() {
     );
     // On another stream the limits of this one do not hold.
     check(TWO, "stream!(a, cores(cube = 3), { stream!(b, { g(x) }); });", ["1:limit_out_of_reach"]);
+    check("streams(a, b), serial", "stream!(a, cores(cube = 3), { stream!(b, { g(x) }); });", []);
     // What these give may be `a` as well.
     check(TWO, "stream!(a, cores(cube = 3), { stream!(&s[n], { g(x) }); });", []);
     check(TWO, "stream!(a, cores(cube = 3), { stream!(main, { g(x) }); });", []);
