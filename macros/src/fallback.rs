@@ -2,7 +2,9 @@
 //!
 //! In: what the attribute was given and what it stands on. Out: the same item without streams, every block a plain one,
 //! so that its callers and the rest of its body are checked as ever, editors go on completing in it, and no second wave
-//! of errors follows the ones we report.
+//! of errors follows the ones we report. Every name of the author's is in it, where it was.
+
+mod repair;
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
@@ -28,7 +30,7 @@ pub(crate) fn fallback(args: TokenStream, item: TokenStream) -> TokenStream {
         }
         _ => flatten(item.into_iter().collect(), false),
     };
-    let Ok(mut function) = syn::parse2::<ItemFn>(flat.clone()) else { return flat };
+    let Some(mut function) = function(&flat) else { return flat };
     function.sig.constness = None;
     function.attrs.push(parse_quote!(#[allow(unused)]));
     let mut uses = Uses::default();
@@ -41,6 +43,17 @@ pub(crate) fn fallback(args: TokenStream, item: TokenStream) -> TokenStream {
         *function.block = parse_quote!({ #(let #streams = #krate::Stream::current().unwrap();)* #(#body)* });
     }
     function.into_token_stream()
+}
+
+/// The function, if need be with a completed body.
+fn function(flat: &TokenStream) -> Option<ItemFn> {
+    if let Ok(function) = syn::parse2(flat.clone()) {
+        return Some(function);
+    }
+    let mut list: Vec<TokenTree> = flat.clone().into_iter().collect();
+    let Some(TokenTree::Group(body)) = list.pop() else { return None };
+    list.push(regroup(&body, repair::statements(body.stream())).into());
+    syn::parse2(list.into_iter().collect()).ok()
 }
 
 /// The tokens with each `stream!(.., { .. })` replaced by its block, and without `#[multicore]`. `captures` says
@@ -77,12 +90,24 @@ fn flatten(tokens: TokenStream, captures: bool) -> TokenStream {
 /// The block of a call, or what has every type if it has none.
 fn flat_call(call: &Call, captures: bool, next: Option<&TokenTree>) -> TokenStream {
     let arguments: Vec<TokenTree> = call.arguments.stream().into_iter().collect();
-    let Some(block) = arguments.iter().rev().find_map(|argument| as_block(Some(argument))) else {
-        return quote!(::core::unreachable!());
+    let at = arguments.iter().rposition(|argument| as_block(Some(argument)).is_some());
+    let open = arguments.iter().position(|argument| is_punct(Some(argument), '<'));
+    let header = header(&arguments[..at.or(open).unwrap_or(arguments.len())], captures);
+    let block = match (at, open) {
+        (Some(at), _) => as_block(arguments.get(at)),
+        // `< ..` that is not closed yet.
+        (None, Some(open)) => Some(Group::new(Delimiter::Brace, arguments[open + 1..].iter().cloned().collect())),
+        (None, None) => None,
     };
-    let stream = stream_expression(&arguments).filter(|_| captures).map(|stream| quote!(let _ = &(#stream);));
+    let Some(block) = block else {
+        return if arguments.is_empty() {
+            quote!(::core::unreachable!())
+        } else {
+            quote!({ #header ::core::unreachable!() })
+        };
+    };
     let inside = flatten(block.stream(), captures);
-    let block = regroup(&block, quote!(#stream #inside));
+    let block = regroup(&block, quote!(#header #inside));
     // At the start of a statement a bare block would end it.
     let goes_on = matches!(next, Some(TokenTree::Punct(next)) if !matches!(next.as_char(), ';' | ','));
     if goes_on { quote!((#block)) } else { block.into_token_stream() }
@@ -94,14 +119,47 @@ fn regroup(original: &Group, contents: TokenStream) -> Group {
     group
 }
 
-/// What stands before the first comma, if it is an expression that names a stream of the author's.
-fn stream_expression(arguments: &[TokenTree]) -> Option<TokenStream> {
-    let stream: TokenStream = arguments.iter().take_while(|token| !is_punct(Some(token), ',')).cloned().collect();
+/// The header of a block: the stream and the numbers of cores as expressions that are not used, the rest as text. Of a
+/// place in `after(..)`, say, it may be just what is wrong that there is no such variable.
+fn header(arguments: &[TokenTree], captures: bool) -> TokenStream {
+    let mut header = TokenStream::new();
+    for (i, item) in arguments.split(|token| is_punct(Some(token), ',')).enumerate().filter(|_| captures) {
+        let values = match item {
+            [] => continue,
+            [TokenTree::Ident(main)] if i == 0 && main == "main" => continue,
+            _ if i == 0 => vec![stream_expression(item)],
+            [TokenTree::Ident(name), TokenTree::Group(list)] if name == "cores" => cores_expressions(list),
+            _ => Vec::new(),
+        };
+        header.extend(values.iter().flatten().map(|value| quote!(let _ = &(#value);)));
+        if i > 0 || values.iter().any(Option::is_none) {
+            let text: TokenStream = item.iter().cloned().collect();
+            header.extend(quote!(let _ = ::core::stringify!(#text);));
+        }
+    }
+    header
+}
+
+/// What may be an expression that names a stream of the author's.
+fn stream_expression(tokens: &[TokenTree]) -> Option<TokenStream> {
+    let stream = repair::expression(tokens)?;
     match syn::parse2::<Expr>(stream.clone()).ok()? {
-        Expr::Path(path) if path.path.is_ident("main") => None,
         Expr::Path(_) | Expr::Field(_) | Expr::Reference(_) | Expr::MethodCall(_) => Some(stream),
         _ => None,
     }
+}
+
+/// The values of `cores(key = value, ..)`, `None` for what has no value.
+fn cores_expressions(list: &Group) -> Vec<Option<TokenStream>> {
+    let list: Vec<TokenTree> = list.stream().into_iter().collect();
+    let values =
+        list.split(|token| is_punct(Some(token), ',')).filter(|item| !item.is_empty()).map(|item| match item {
+            [TokenTree::Ident(_), TokenTree::Punct(equals), value @ ..] if equals.as_char() == '=' => {
+                repair::expression(value)
+            }
+            _ => None,
+        });
+    values.collect()
 }
 
 /// Which expressions of the function itself need something of its signature.
@@ -129,5 +187,7 @@ impl<'ast> Visit<'ast> for Uses {
     fn visit_item(&mut self, _: &'ast Item) {}
 }
 
+#[cfg(test)]
+mod half_typed;
 #[cfg(test)]
 mod tests;

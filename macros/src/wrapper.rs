@@ -29,7 +29,11 @@ pub(crate) fn expand(tokens: TokenStream) -> TokenStream {
         // Unless it is due to what was found already, rustc says better what is wrong in there, and editors need the
         // tokens.
         Err(_) if diagnostics.is_empty() => return mark(tokens),
-        Err(_) => return diagnostics.into_compile_errors(),
+        Err(_) => {
+            let mut expanded = diagnostics.into_compile_errors();
+            expanded.extend(stand_in(tokens));
+            return expanded;
+        }
     };
     for item in &items {
         if !matches!(item, Item::Fn(_) | Item::Impl(_) | Item::Trait(_)) {

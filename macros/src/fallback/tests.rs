@@ -14,7 +14,7 @@ fn blocks_become_plain() {
         "",
         "pub fn f(s1: &Stream, x: &T) -> Result<T> { let y = stream!(s1, cores(cube = 0), { g(x)? }); stream!(self.s, { h(&y) })?.k() }",
         "#[allow(unused)] pub fn f(s1: &Stream, x: &T) -> Result<T> {
-            let y = { let _ = &(s1); g(x)? };
+            let y = { let _ = &(s1); let _ = &(0); let _ = ::core::stringify!(cores(cube = 0)); g(x)? };
             ({ let _ = &(self.s); h(&y) })?.k()
         }",
     );
@@ -26,7 +26,7 @@ fn every_spelling_is_understood() {
         "",
         "fn f() -> R { #[stream(s1)] { a(); } stream!(s1 < b(); >); stream!(s1) < c(); > stream!(main) { d(); } stream!(s1); g() }",
         "#[allow(unused)] fn f() -> R {
-            { let _ = &(s1); a(); }; { let _ = &(s1); b(); }; { let _ = &(s1); c(); }; { d(); }; ::core::unreachable!(); g()
+            { let _ = &(s1); a(); }; { let _ = &(s1); b(); }; { let _ = &(s1); c(); }; { d(); }; { let _ = &(s1); ::core::unreachable!() }; g()
         }",
     );
 }
@@ -76,5 +76,5 @@ fn other_items_stay() {
     gives("", "struct S;", "struct S;");
     gives("", "impl S { fn f() { stream!(s1, { g() }) } }", "impl S { fn f() { { g() } } }");
     // Half-typed code, which only editors can read.
-    gives("", "fn f() -> R { stream!(main, { x. }) }", "fn f() -> R { { x. } }");
+    gives("", "fn f() -> R { stream!(main, { x. }) }", "#[allow(unused)] fn f() -> R { { x.__unfinished } }");
 }

@@ -22,7 +22,9 @@ use proc_macro2::{Delimiter, Group, Ident, Punct, Spacing, Span, TokenStream, To
 
 use crate::diag::Diagnostics;
 pub(crate) use tokens::{Attribute, Call, as_block, attribute_at, call_at, is_punct};
-use tokens::{attribute_run, attributes_start, call_start, is_block, is_call, separator, without_trailing_comma};
+use tokens::{
+    attribute_run, attributes_start, call_start, is_block, is_call, separator, starts_statement, without_trailing_comma,
+};
 
 /// Where the tokens come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +97,16 @@ impl Normaliser<'_> {
                     name,
                     "`#[stream(..)]` goes on a block: `#[stream(s1)] { .. }` or `#[stream(s1)] let r = { .. };`",
                 ),
+            }
+            // What it says must not get lost to an editor.
+            if let Some(header) = attribute.arguments.filter(|_| starts_statement(list, at, delimiter)) {
+                let span = header.span();
+                let mut arguments = without_trailing_comma(header.stream());
+                arguments.extend([comma(span), braces(&[], span).into()]);
+                let group = regroup(&header, Delimiter::Parenthesis, arguments.into_iter().collect());
+                let call: [TokenTree; 4] =
+                    [attribute.name.into(), punct('!', span).into(), group.into(), punct(';', span).into()];
+                list.splice(at..at, call);
             }
             return;
         };
@@ -207,7 +219,7 @@ fn let_block(list: &[TokenTree], at: usize) -> usize {
     let block = statement.clone().find(assigns).map(|i| i + 1);
     let ends = |i: &usize| match list.get(*i + 1) {
         Some(TokenTree::Ident(word)) => word == "else",
-        next => is_punct(next, ';'),
+        next => next.is_none() || is_punct(next, ';'),
     };
     block.filter(ends).unwrap_or(list.len())
 }

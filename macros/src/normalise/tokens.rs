@@ -151,7 +151,7 @@ pub(crate) fn is_joint(token: &TokenTree, which: char) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == which && punct.spacing() == Spacing::Joint)
 }
 
-fn starts_statement(list: &[TokenTree], start: usize, delimiter: Delimiter) -> bool {
+pub(crate) fn starts_statement(list: &[TokenTree], start: usize, delimiter: Delimiter) -> bool {
     match start.checked_sub(1).and_then(|before| list.get(before)) {
         None => delimiter == Delimiter::Brace,
         Some(TokenTree::Punct(before)) => matches!(before.as_char(), ';' | '<'),
