@@ -18,7 +18,7 @@ use hashbrown::{HashMap, HashSet};
 use serde::Serialize;
 
 use super::Options;
-use super::clean::{Class, Item, window};
+use super::clean::{Class, Item};
 use super::error::{Error, Result};
 use super::intervals::{Spans, Window};
 use super::kind::Kind;
@@ -189,10 +189,10 @@ struct Found {
 pub(super) fn find(
     capture: &Capture,
     items: &[Item],
-    origin_ns: u64,
+    windows: &[Window],
     options: &Options,
 ) -> Result<(Streams, Vec<Vec<u32>>)> {
-    let lanes = lanes(capture, items, origin_ns);
+    let lanes = lanes(capture, items, windows);
     check(&lanes, options)?;
     let (groups, continuations) = group(&lanes, options);
     let mut streams: Vec<(Stream, Vec<u32>)> =
@@ -207,7 +207,7 @@ pub(super) fn find(
     Ok((Streams { streams, lanes, pairs, notes }, work))
 }
 
-fn lanes(capture: &Capture, items: &[Item], origin_ns: u64) -> Vec<Found> {
+fn lanes(capture: &Capture, items: &[Item], windows: &[Window]) -> Vec<Found> {
     let mut numbers: HashMap<Option<u32>, usize> = HashMap::new();
     let mut by_lane: Vec<(Option<u32>, Vec<&Item>)> = Vec::new();
     for item in items.iter().filter(|item| item.class != Class::Untimed) {
@@ -219,10 +219,10 @@ fn lanes(capture: &Capture, items: &[Item], origin_ns: u64) -> Vec<Found> {
         by_lane[number].1.push(item);
     }
     by_lane.sort_by_key(|&(id, _)| (id.is_none(), id));
-    by_lane.into_iter().map(|(id, items)| lane(capture, id, &items, origin_ns)).collect()
+    by_lane.into_iter().map(|(id, items)| lane(capture, id, &items, windows)).collect()
 }
 
-fn lane(capture: &Capture, id: Option<u32>, items: &[&Item], origin_ns: u64) -> Found {
+fn lane(capture: &Capture, id: Option<u32>, items: &[&Item], windows: &[Window]) -> Found {
     // On a stream that does nothing but copy, copies are what it does.
     let copies = items.iter().all(|item| item.class == Class::Copy);
     let does = if copies { Class::Copy } else { Class::Work };
@@ -240,7 +240,7 @@ fn lane(capture: &Capture, id: Option<u32>, items: &[&Item], origin_ns: u64) -> 
             _ => computing_ns += row.duration_ns,
         }
     }
-    let window = |&index: &u32| window(&capture.rows[index as usize], origin_ns);
+    let window = |&index: &u32| windows[index as usize];
     let busy = Spans::union(work.iter().map(window));
     let raw = if work.len() == rows.len() { busy.clone() } else { Spans::union(rows.iter().map(window)) };
     let about = if work.is_empty() { &rows } else { &work };

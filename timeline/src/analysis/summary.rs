@@ -153,7 +153,7 @@ impl Analysis<'_> {
             copy_rows: count(Class::Copy),
             copy_ns: sum(Class::Copy),
             untimed_rows: count(Class::Untimed),
-            zero_length_rows: timed().filter(|item| self.row(item.row).duration_ns == 0).count(),
+            zero_length_rows: timed().filter(|item| self.window(item.row).len_ns() == 0).count(),
             suspects: self.sorted_suspects(),
             device: self.device,
             origin_ns: self.origin_ns,
@@ -173,7 +173,7 @@ impl Analysis<'_> {
     pub(super) fn sums(&self) -> (u64, u64, u64) {
         let mut sums = (0, 0, 0);
         for item in self.items.iter().filter(|item| item.class.counts()) {
-            let ns = self.row(item.row).duration_ns;
+            let ns = self.window(item.row).len_ns();
             sums.0 += ns;
             sums.1 += if item.class == Class::Duplicate { 0 } else { ns };
             sums.2 += if item.class == Class::Work { ns } else { 0 };
