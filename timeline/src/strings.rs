@@ -8,6 +8,13 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Symbol(u32);
 
+impl Symbol {
+    /// The place of the text among those of its capture.
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// The texts of a capture.
 #[derive(Clone, Debug, Default)]
 pub struct Strings {
@@ -57,6 +64,11 @@ impl Strings {
     /// The symbol of a text that some row has.
     pub fn find(&self, text: &str) -> Option<Symbol> {
         self.known(text.as_bytes())
+    }
+
+    /// All texts, in the order of their symbols.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.texts.iter().map(|text| &**text)
     }
 
     /// The text of a symbol.

@@ -332,3 +332,31 @@ fn names_may_be_anything() {
     let latin: Vec<u8> = latin.into_iter().map(|byte| if byte == b'?' { 0xe9 } else { byte }).collect();
     assert_eq!(names(&csv(latin)), ["\u{fffd}"]);
 }
+
+/// Large tables are read on several threads; nobody can tell.
+#[test]
+fn a_large_table_reads_as_a_small_one() {
+    let rows: Vec<String> = (0..400_000)
+        .map(|i| match i {
+            7 | 399_990 => "too,short".into(),
+            _ => row(&format!("op{}", i % 1000), "2", &format!("{}.5", 10 + i), "1"),
+        })
+        .collect();
+    let text = table(&rows);
+    assert!(text.len() > 40 << 20, "not large enough for two threads");
+    let large = csv(&text);
+    assert_eq!(large.rows.len(), rows.len() - 2);
+    assert_eq!(dropped(&large).iter().map(|(line, _)| *line).collect::<Vec<_>>(), [9, 399_992]);
+    assert!(large.rows.iter().zip((0..400_000).filter(|i| !matches!(i, 7 | 399_990))).all(|(row, i)| {
+        (row.line, row.start_ns, large.strings.text(row.name))
+            == (i + 2, (10 + i) * 1000 + 500, &format!("op{}", i % 1000))
+    }));
+    assert_eq!(large.sources[0].rows, large.rows.len() as u64);
+
+    // A line end inside of quotes where the parts meet: read on one thread, with one row for the two lines.
+    let mut rows = rows;
+    rows[199_000..201_000].fill(row("\"two\nlines\"", "2", "7", "1"));
+    let broken = csv(table(&rows));
+    assert_eq!(broken.rows.len(), large.rows.len());
+    assert_eq!(dropped(&broken).iter().map(|(line, _)| *line).collect::<Vec<_>>(), [9, 399_992 + 2000]);
+}

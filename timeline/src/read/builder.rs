@@ -6,7 +6,7 @@ use std::path::Path;
 use hashbrown::HashMap;
 
 use crate::capture::{Capture, Dropped, Note, NoteKind, Row, Source, StepTime, Strings, Symbol};
-use crate::{Error, Result, Sync};
+use crate::{Core, Error, Result, Sync};
 
 /// Starts this far before all others are no times of the same clock.
 const HOUR_NS: u64 = 3_600_000_000_000;
@@ -31,6 +31,38 @@ impl Builder {
         let mut capture = Capture::default();
         let nothing = capture.strings.intern("");
         Builder { capture, nothing }
+    }
+
+    /// For a part of the file with this index.
+    pub(crate) fn part_of(source: u16) -> Builder {
+        let mut builder = Builder::new();
+        (0..=source).for_each(|_| builder.source(Path::new(""), ""));
+        builder
+    }
+
+    /// Takes over a part of the file that is being read, which starts behind line `lines`.
+    pub(crate) fn absorb(&mut self, part: Builder, lines: u64) {
+        let Capture { strings, rows, syncs, dropped, notes, sources, .. } = part.capture;
+        let symbols: Vec<Symbol> = strings.texts().map(|text| self.intern(text)).collect();
+        let ours = |symbol: Symbol| symbols[symbol.index()];
+        self.capture.rows.extend(rows.into_iter().map(|row| Row {
+            line: row.line + lines,
+            name: ours(row.name),
+            op_type: ours(row.op_type),
+            input_shapes: ours(row.input_shapes),
+            input_types: ours(row.input_types),
+            output_shapes: ours(row.output_shapes),
+            output_types: ours(row.output_types),
+            ..row
+        }));
+        self.capture.syncs.extend(syncs);
+        self.capture.dropped.extend(dropped.into_iter().map(|row| Dropped { line: row.line + lines, ..row }));
+        self.capture.notes.extend(notes.into_iter().map(|note| Note { line: note.line + lines, ..note }));
+        if let (Some(source), Some(part)) = (self.current(), sources.last()) {
+            source.rows += part.rows;
+            source.syncs += part.syncs;
+            source.skipped += part.skipped;
+        }
     }
 
     /// What follows comes from this file.
@@ -89,6 +121,42 @@ impl Builder {
         self.capture.rows.push(row);
         if let Some(source) = self.current() {
             source.rows += 1;
+        }
+    }
+
+    /// An operator of which only the name is known.
+    pub(crate) fn bare_row(&self, line: u64, name: Symbol) -> Row {
+        let nothing = self.nothing;
+        Row {
+            source: self.source_index(),
+            line,
+            device: 0,
+            step: None,
+            stream: None,
+            task: None,
+            name,
+            op_type: nothing,
+            core: Core::Unknown,
+            start_ns: 0,
+            duration_ns: 0,
+            blocks: None,
+            mix_blocks: None,
+            input_shapes: nothing,
+            input_types: nothing,
+            output_shapes: nothing,
+            output_types: nothing,
+            aicore_ns: None,
+            aiv_ns: None,
+        }
+    }
+
+    /// Gives each row since `mark` the step (start, end, number) that it starts in.
+    pub(crate) fn assign_steps(&mut self, mark: &Mark, mut steps: Vec<(u64, u64, u32)>) {
+        steps.sort_unstable();
+        for row in &mut self.capture.rows[mark.rows..] {
+            let after = steps.partition_point(|(start, _, _)| *start <= row.start_ns);
+            let step = after.checked_sub(1).map(|index| steps[index]);
+            row.step = step.filter(|(_, end, _)| row.start_ns < *end).map(|(_, _, step)| step);
         }
     }
 

@@ -3,12 +3,12 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::builder::Mark;
 use super::events::Event;
 use super::number::{whole, whole_u32};
+use super::operators::device_sync;
 use super::trace::{Trace, Why, text};
 use crate::capture::Row;
-use crate::{Core, Origin, Sync, SyncKind, Via};
+use crate::{Core, Sync, SyncKind, Via};
 
 /// Starts of the names of kernels that communicate (NCCL, RCCL), and names of libraries whose kernels do.
 const COMMUNICATION_STARTS: [&str; 4] = ["nccl", "rccl", "mscclKernel", "void nccl"];
@@ -92,18 +92,12 @@ fn sync(trace: &mut Trace<'_>, event: &Event<'_>, args: &Args<'_>) -> Result<(),
         return Ok(());
     };
     let (start_ns, duration_ns) = trace.times(event)?;
+    let device = number(args.device).unwrap_or(0);
     trace.to.sync(Sync {
-        kind: SyncKind::Wait,
-        via: Via::Event,
-        origin: Origin::Device,
-        device_id: number(args.device).unwrap_or(0),
-        stream_id,
-        start_ns,
-        duration_ns,
         event: number(args.wait_on_cuda_event_record_corr_id).map(u64::from),
         task: args.correlation.and_then(|value| whole(value.get().as_bytes()).ok()),
         of_stream: number(args.wait_on_stream),
-        site: None,
+        ..device_sync(SyncKind::Wait, Via::Event, device, stream_id, start_ns, duration_ns)
     });
     Ok(())
 }
@@ -117,25 +111,6 @@ fn step(trace: &mut Trace<'_>, event: &Event<'_>) -> Result<(), Why> {
     }
     trace.to.skip();
     Ok(())
-}
-
-/// Gives each row the step that it starts in.
-pub(crate) fn assign_steps(trace: &mut Trace<'_>, mark: &Mark) {
-    let steps = &mut trace.steps;
-    steps.sort_unstable();
-    if steps.is_empty() {
-        return;
-    }
-    trace.to.settle(
-        mark,
-        |row| {
-            let after = steps.partition_point(|(start, _, _)| *start <= row.start_ns);
-            let step = after.checked_sub(1).map(|index| steps[index]);
-            row.step = step.filter(|(_, end, _)| row.start_ns < *end).map(|(_, _, step)| step);
-            true
-        },
-        |_| {},
-    );
 }
 
 fn communicates(name: &str) -> bool {

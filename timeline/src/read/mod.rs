@@ -6,6 +6,8 @@
 mod builder;
 mod columns;
 mod cuda;
+#[cfg(feature = "sqlite")]
+mod database;
 mod events;
 mod folder;
 mod join;
@@ -13,6 +15,7 @@ mod kind;
 mod marks;
 mod number;
 mod operators;
+mod parallel;
 mod progress;
 mod records;
 mod step_trace;
@@ -80,6 +83,10 @@ fn file(path: &Path, to: &mut Builder, meter: &Meter<'_>) -> Result<()> {
     let result = match Kind::of(&mut from, path)? {
         Kind::Json => trace::read(from, path, to),
         Kind::Csv => operators::read(from, path, to),
+        #[cfg(feature = "sqlite")]
+        Kind::Database => database::read(path, to),
+        #[cfg(not(feature = "sqlite"))]
+        Kind::Database => Err(Error::format(path, "is a database, and this is built without the feature `sqlite`")),
     };
     result.inspect_err(|_| to.undo(&mark))
 }
@@ -89,6 +96,7 @@ fn file(path: &Path, to: &mut Builder, meter: &Meter<'_>) -> Result<()> {
 enum Kind {
     Csv,
     Json,
+    Database,
 }
 
 impl Kind {
@@ -98,6 +106,7 @@ impl Kind {
         let text = first.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&first);
         match text.trim_ascii_start() {
             [b'[' | b'{', ..] => Ok(Kind::Json),
+            text if text.starts_with(b"SQLite format 3\0") => Ok(Kind::Database),
             [0x1f, 0x8b, ..] => Err(Error::format(path, "is compressed; unpack it: gunzip FILE")),
             [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Err(Error::format(path, "is UTF-16; save it as UTF-8")),
             _ => Ok(Kind::Csv),

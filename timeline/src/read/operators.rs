@@ -10,12 +10,15 @@ use super::builder::Builder;
 use super::columns::{Columns, Field};
 use super::kind::Task;
 use super::number::{NotANumber, is_unknown, trim, whole, whole_u32};
+use super::parallel;
+use super::progress::Counted;
 use super::table::{Cells, Table};
 use crate::capture::{NoteKind, Row, Symbol};
-use crate::{Core, Error, Origin, Result, Sync};
+use crate::{Core, Error, Origin, Result, Sync, SyncKind, Via};
 
 /// Reads a file of operators into `to`.
-pub(crate) fn read(from: impl Read, path: &Path, to: &mut Builder) -> Result<()> {
+pub(crate) fn read(from: Counted<'_>, path: &Path, to: &mut Builder) -> Result<()> {
+    let gauge = from.gauge();
     let mut table = Table::new(from);
     let header = table.next().map_err(Error::read(path))?;
     let Some(header) = header else {
@@ -26,18 +29,41 @@ pub(crate) fn read(from: impl Read, path: &Path, to: &mut Builder) -> Result<()>
     for column in &columns.twice {
         to.note(header.line, NoteKind::SameTitle { column: column.clone() });
     }
-    let mut parser = Parser { columns: &columns, to };
+    if !parallel::read(path, (table.offset(), table.lines()), &columns, to, &gauge)? {
+        rows(&mut table, &columns, path, to)?;
+    }
+    Ok(())
+}
+
+/// Reads rows into `to`. Says whether all quotes were closed.
+pub(crate) fn rows(table: &mut Table<impl Read>, columns: &Columns, path: &Path, to: &mut Builder) -> Result<bool> {
+    let mut closed = true;
+    let mut parser = Parser { columns, to };
     while let Some(row) = table.next().map_err(Error::read(path))? {
+        closed &= !row.open_quote;
         if let Err(why) = parser.row(&row) {
             parser.to.drop_row(row.line, why);
         }
     }
-    Ok(())
+    Ok(closed)
 }
 
 struct Parser<'a> {
     columns: &'a Columns,
     to: &'a mut Builder,
+}
+
+/// A wait or a record as a device's profile has it, which says no more.
+pub(crate) fn device_sync(
+    kind: SyncKind,
+    via: Via,
+    device_id: u32,
+    stream_id: u32,
+    start_ns: u64,
+    duration_ns: u64,
+) -> Sync {
+    let (origin, event, task, of_stream, site) = (Origin::Device, None, None, None, None);
+    Sync { kind, via, origin, device_id, stream_id, start_ns, duration_ns, event, task, of_stream, site }
 }
 
 /// Why a row cannot be taken over.
@@ -59,21 +85,9 @@ impl Parser<'_> {
                 let Some(stream_id) = stream else {
                     return Err(format!("{} of no stream", self.columns.title(Field::Stream)));
                 };
-                let device_id = self.number_u32(row, Field::Device).unwrap_or(0);
+                let device = self.number_u32(row, Field::Device).unwrap_or(0);
                 let task = self.number(row, Field::Task);
-                self.to.sync(Sync {
-                    kind,
-                    via,
-                    origin: Origin::Device,
-                    device_id,
-                    stream_id,
-                    start_ns,
-                    duration_ns,
-                    event: None,
-                    task,
-                    of_stream: None,
-                    site: None,
-                });
+                self.to.sync(Sync { task, ..device_sync(kind, via, device, stream_id, start_ns, duration_ns) });
             }
         }
         Ok(())
@@ -164,7 +178,11 @@ impl Parser<'_> {
     }
 
     fn text(&mut self, row: &Cells<'_>, field: Field) -> Symbol {
-        let text = row.plain(self.columns.index(field));
+        let index = self.columns.index(field);
+        let text = match field {
+            Field::InputShapes | Field::OutputShapes => row.shapes(index),
+            _ => row.plain(index),
+        };
         if is_unknown(&text) { self.to.nothing() } else { self.to.intern_bytes(&text) }
     }
 }

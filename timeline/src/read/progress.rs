@@ -35,27 +35,52 @@ impl<'a> Meter<'a> {
 
     /// A file, which counts as it is read.
     pub(crate) fn open(&self, path: &Path) -> Result<Counted<'_>> {
-        Ok(Counted { file: File::open(path).map_err(Error::read(path))?, meter: self })
+        let file = File::open(path).map_err(Error::read(path))?;
+        let size = file.metadata().map_err(Error::read(path))?.len();
+        Ok(Counted { file, done: 0, gauge: Gauge { meter: self, before: self.done.get(), size } })
     }
 
-    fn add(&self, bytes: u64) {
-        self.done.set(self.done.get() + bytes);
+    fn reach(&self, done: u64) {
+        let done = done.min(self.total);
+        self.done.set(done);
         if let Some(tell) = self.tell
-            && (bytes == 0 || self.done.get() - self.told.get() >= STEP)
+            && (done == self.total || done >= self.told.get() + STEP)
         {
-            self.told.set(self.done.get());
-            tell(Progress { done: self.done.get().min(self.total), total: self.total });
+            self.told.set(done);
+            tell(Progress { done, total: self.total });
         }
+    }
+}
+
+/// How far one file is.
+#[derive(Clone, Copy)]
+pub(crate) struct Gauge<'m> {
+    meter: &'m Meter<'m>,
+    /// Bytes of the files before it.
+    before: u64,
+    size: u64,
+}
+
+impl Gauge<'_> {
+    /// Bytes of the file.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// So many bytes of the file are read.
+    pub(crate) fn reach(&self, bytes: u64) {
+        self.meter.reach(self.before + bytes.min(self.size));
     }
 }
 
 /// A file that is read.
 pub(crate) struct Counted<'m> {
     file: File,
-    meter: &'m Meter<'m>,
+    done: u64,
+    gauge: Gauge<'m>,
 }
 
-impl Counted<'_> {
+impl<'m> Counted<'m> {
     /// The first bytes; they are read again after this.
     pub(crate) fn peek(&mut self, bytes: u64) -> io::Result<Vec<u8>> {
         let mut first = Vec::new();
@@ -63,12 +88,18 @@ impl Counted<'_> {
         self.file.seek(SeekFrom::Start(0))?;
         Ok(first)
     }
+
+    /// What shows how far the file is, for whoever reads it in another way.
+    pub(crate) fn gauge(&self) -> Gauge<'m> {
+        self.gauge
+    }
 }
 
 impl Read for Counted<'_> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read(to)?;
-        self.meter.add(read as u64);
+        self.done += read as u64;
+        self.gauge.reach(self.done);
         Ok(read)
     }
 }

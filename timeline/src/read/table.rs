@@ -22,6 +22,8 @@ const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 pub(crate) struct Table<R> {
     from: R,
     block: Vec<u8>,
+    /// Bytes of the file before `block`.
+    before: u64,
     /// What of `block` is read from the file and not yet given out.
     start: usize,
     end: usize,
@@ -46,7 +48,32 @@ pub(crate) struct Cells<'a> {
 
 impl<R: Read> Table<R> {
     pub(crate) fn new(from: R) -> Table<R> {
-        Table { from, block: vec![0; BLOCK], start: 0, end: 0, at_end: false, line: 0, width: None, cells: Vec::new() }
+        Table {
+            from,
+            block: vec![0; BLOCK],
+            before: 0,
+            start: 0,
+            end: 0,
+            at_end: false,
+            line: 0,
+            width: None,
+            cells: Vec::new(),
+        }
+    }
+
+    /// Rows from the middle of a file with so many columns; lines count from there.
+    pub(crate) fn behind_header(from: R, width: usize) -> Table<R> {
+        Table { width: Some(width), ..Table::new(from) }
+    }
+
+    /// Lines given out so far.
+    pub(crate) fn lines(&self) -> u64 {
+        self.line
+    }
+
+    /// Bytes given out so far.
+    pub(crate) fn offset(&self) -> u64 {
+        self.before + self.start as u64
     }
 
     /// The next row; `None` at the end of the file.
@@ -104,6 +131,7 @@ impl<R: Read> Table<R> {
         if self.start > 0 {
             self.block.copy_within(self.start..self.end, 0);
             self.end -= self.start;
+            self.before += self.start as u64;
             self.start = 0;
         }
         if self.end == self.block.len() {
@@ -200,22 +228,29 @@ impl<'a> Cells<'a> {
         }
     }
 
-    /// A cell without its doubled quotes, and without those that profilers put into cells with shapes.
+    /// A cell without its doubled quotes.
     pub(crate) fn plain(&self, index: usize) -> Cow<'a, [u8]> {
-        let cell = match self.get(index) {
-            [b'"', b'"', inner @ .., b'"', b'"'] => inner,
-            cell => cell,
-        };
+        let cell = self.get(index);
         if memchr::memchr(b'"', cell).is_none() {
             return cell.into();
         }
         let mut plain = Vec::with_capacity(cell.len());
-        for (at, &byte) in self.get(index).iter().enumerate() {
-            if byte != b'"' || plain.last() != Some(&b'"') || at == 0 {
+        let mut first_of_two = false;
+        for &byte in cell {
+            first_of_two = byte == b'"' && !first_of_two;
+            if byte != b'"' || first_of_two {
                 plain.push(byte);
             }
         }
         plain.into()
+    }
+
+    /// A cell without the quotes that profilers put around shapes, which CSV doubles.
+    pub(crate) fn shapes(&self, index: usize) -> Cow<'a, [u8]> {
+        match self.get(index) {
+            [b'"', b'"', shapes @ .., b'"', b'"'] => shapes.into(),
+            _ => self.plain(index),
+        }
     }
 }
 
@@ -252,7 +287,7 @@ mod tests {
         assert_eq!(
             rows(b"\"\"\"4096,1024;1\"\"\",\"a,b\",\"say \"\"hi\"\"\"\n\"two\nlines\",x,\"\"\nlast,y,z\n"),
             [
-                row(1, &["4096,1024;1", "a,b", "say \"hi\""]),
+                row(1, &["\"4096,1024;1\"", "a,b", "say \"hi\""]),
                 row(2, &["two\nlines", "x", ""]),
                 row(4, &["last", "y", "z"])
             ]
@@ -283,7 +318,7 @@ mod tests {
     fn rows_may_straddle_blocks() {
         let text: String = (0..200_000).map(|i| format!("{i},\"\"\"{i},{i}\"\"\"\n")).collect();
         for (i, (line, cells)) in rows(text.as_bytes()).into_iter().enumerate() {
-            assert_eq!((line, cells), row(i as u64 + 1, &[&i.to_string(), &format!("{i},{i}")]));
+            assert_eq!((line, cells), row(i as u64 + 1, &[&i.to_string(), &format!("\"{i},{i}\"")]));
         }
     }
 }

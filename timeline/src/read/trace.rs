@@ -21,9 +21,10 @@ use super::cuda;
 use super::events::{Event, Events, Next, Stop};
 use super::kind::Task;
 use super::number::{scaled, trim, whole, whole_u32};
+use super::operators::device_sync;
 use super::task_args::TaskArgs;
 use crate::capture::{Row, Strings, Symbol};
-use crate::{Core, Error, Origin, Result, Sync};
+use crate::{Core, Error, Result, Sync};
 
 /// Reads a trace into `to`.
 pub(crate) fn read(from: impl Read, path: &Path, to: &mut Builder) -> Result<()> {
@@ -207,19 +208,8 @@ impl<'b> Trace<'b> {
         match kind {
             Task::Sync(kind, via) => {
                 let stream_id = stream.ok_or("a wait or record of no stream")?;
-                let mut sync = Sync {
-                    kind,
-                    via,
-                    origin: Origin::Device,
-                    device_id: device,
-                    stream_id,
-                    start_ns,
-                    duration_ns,
-                    event: None,
-                    task: args.task(),
-                    of_stream: None,
-                    site: None,
-                };
+                let sync = device_sync(kind, via, device, stream_id, start_ns, duration_ns);
+                let mut sync = Sync { task: args.task(), ..sync };
                 args.complete(&mut sync);
                 self.to.sync(sync);
                 Ok(())
@@ -300,28 +290,7 @@ impl<'b> Trace<'b> {
 
     /// A row of which no more is known, on no stream.
     pub(crate) fn bare_row(&self, line: u64, name: Symbol, core: Core, start_ns: u64, duration_ns: u64) -> Row {
-        let nothing = self.to.nothing();
-        Row {
-            source: self.to.source_index(),
-            line,
-            device: 0,
-            step: None,
-            stream: None,
-            task: None,
-            name,
-            op_type: nothing,
-            core,
-            start_ns,
-            duration_ns,
-            blocks: None,
-            mix_blocks: None,
-            input_shapes: nothing,
-            input_types: nothing,
-            output_shapes: nothing,
-            output_types: nothing,
-            aicore_ns: None,
-            aiv_ns: None,
-        }
+        Row { core, start_ns, duration_ns, ..self.to.bare_row(line, name) }
     }
 
     fn finish(mut self, path: &Path, mark: &Mark) -> Result<()> {
@@ -336,7 +305,9 @@ impl<'b> Trace<'b> {
         } else {
             self.settle(mark);
         }
-        cuda::assign_steps(&mut self, mark);
+        if !self.steps.is_empty() {
+            self.to.assign_steps(mark, self.steps);
+        }
         if self.to.is_empty_source() {
             let why = match self.events - self.metadata {
                 0 => "only metadata: streams are declared, but no slice is on them".to_string(),
