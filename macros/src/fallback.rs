@@ -14,12 +14,14 @@ use syn::{Expr, ExprAsync, ExprAwait, ExprClosure, ExprTry, Item, ItemFn, parse_
 use crate::args::Args;
 use crate::check::may_be_result;
 use crate::diag::Diagnostics;
+use crate::emit::publish::{Published, publish};
+use crate::emit::table::Table;
 use crate::normalise::{Call, Syntax, as_block, attribute_at, call_at, is_punct, normalise};
 
 /// The stand-in for `item`.
 pub(crate) fn fallback(args: TokenStream, item: TokenStream) -> TokenStream {
     let mut reported = Diagnostics::default();
-    let Args { streams, krate, .. } = Args::parse(args, &mut reported);
+    let Args { streams, krate, explain, .. } = Args::parse(args, &mut reported);
     let item: Vec<TokenTree> = normalise(item, Syntax::Attribute, &mut reported).into_iter().collect();
     let flat: TokenStream = match item.split_last() {
         Some((TokenTree::Group(body), head))
@@ -33,6 +35,8 @@ pub(crate) fn fallback(args: TokenStream, item: TokenStream) -> TokenStream {
     let Some(mut function) = function(&flat) else { return flat };
     function.sig.constness = None;
     function.attrs.push(parse_quote!(#[allow(unused)]));
+    // An empty plan, so that `plan_of!` finds one.
+    let Published { beside, .. } = publish(&function, &krate, explain, &Table::default().tokens());
     let mut uses = Uses::default();
     uses.visit_block(&function.block);
     if uses.awaits && function.sig.asyncness.is_none() || uses.tries && !may_be_result(&function.sig.output) {
@@ -42,7 +46,7 @@ pub(crate) fn fallback(args: TokenStream, item: TokenStream) -> TokenStream {
         let body = &function.block.stmts;
         *function.block = parse_quote!({ #(let #streams = #krate::Stream::current().unwrap();)* #(#body)* });
     }
-    function.into_token_stream()
+    quote!(#function #beside)
 }
 
 /// The function, if need be with a completed body.

@@ -48,10 +48,10 @@ fn plan_of(krate: &Path, function: &Expr) -> Result<TokenStream> {
     }
     let parent = path.segments.iter().nth_back(1);
     if qself.is_none() && !parent.is_some_and(is_type) {
-        let found = quote_spanned!(function.span()=> <function as #krate::__private::Planned>::PLAN);
+        let found = quote_spanned!(function.span()=> <function as #krate::plan::Planned>::PLAN);
         return Ok(quote!({
             #[allow(unused_imports)]
-            use #krate::__private::unexplained::*;
+            use #krate::plan::unexplained::*;
             #[allow(unused_imports)]
             use #path as function;
             #found
@@ -62,11 +62,11 @@ fn plan_of(krate: &Path, function: &Expr) -> Result<TokenStream> {
         last.ident = constant.clone();
     }
     let method = Expr::Path(ExprPath { attrs: Vec::new(), qself: qself.clone(), path });
-    let found = quote_spanned!(function.span()=> #krate::__private::plan_of_method(#method));
+    let found = quote_spanned!(function.span()=> #krate::plan::of_method(#method));
     Ok(quote!({
         trait Unexplained {
             #[allow(non_upper_case_globals, dead_code)]
-            const #constant: #krate::__private::unexplained::Method = #krate::__private::unexplained::Method;
+            const #constant: #krate::plan::unexplained::Method = #krate::plan::unexplained::Method;
         }
         impl<T: ?::core::marker::Sized> Unexplained for T {}
         #found

@@ -29,7 +29,7 @@ mod ledger;
 mod limit;
 mod memory;
 pub mod ops;
-mod plan;
+pub mod plan;
 mod region;
 mod reports;
 pub mod sim;
@@ -53,7 +53,7 @@ pub use limit::{CoreKind, CoreLimit, Cores};
 pub use multicore_macros::{multicore, multicore_fn};
 pub use multicore_timeline as timeline;
 pub use num_complex::{Complex32, Complex64};
-pub use plan::{Plan, PlanBlock, PlanRecord, PlanWait};
+pub use plan::Plan;
 pub use reports::Trace;
 pub use stream::{AsStream, Stream};
 pub use tensor::{Operand, OperandMut, Tensor, View, ViewMut};
@@ -72,7 +72,7 @@ pub mod prelude {
 pub mod __private {
     pub use crate::error::Result;
     pub use crate::limit::CoreLimit;
-    pub use crate::plan::{MethodPlan, Plan, PlanBlock, PlanRecord, PlanWait, Planned, plan_of_method, unexplained};
+    pub use crate::plan::{Plan, PlanBlock, PlanRecord, PlanWait};
     pub use crate::region::{Block, Ready, Recorded, Region};
     pub use crate::stream::{AsStream, Stream};
     pub use multicore_macros::plan_of;
@@ -86,7 +86,8 @@ pub mod __private {
 /// knows that it is no method of a trait. Those, and functions without `explain`, have [`Plan::of_call`].
 ///
 /// `explain` puts a hidden type with the function's name beside a free function. A module of that name in the same scope
-/// is in its way: rustc then says that the name is defined twice.
+/// is in its way: rustc then says that the name is defined twice. An associated function that mentions `Self` nowhere
+/// looks like a free one: write `where Self: Sized` behind its signature.
 ///
 /// ```
 /// use multicore::{plan_of, prelude::*};

@@ -217,8 +217,7 @@ impl Sites {
     /// The function comes to record `number` after `own`, which stands for `marks`. It is the last one again if nothing was
     /// issued since then.
     pub(crate) fn record(&mut self, plan: &'static Plan, number: u32, own: Mark, marks: &[Mark], syncs: &mut Syncs) {
-        let known = self.last.get(&own.stream).filter(|(_, position)| *position == own.position);
-        let event = known.map(|&(event, _)| event).unwrap_or_else(|| {
+        let event = self.event_at(own).unwrap_or_else(|| {
             let site = plan.records.get(number as usize).map(|record| Site {
                 line: record.line,
                 variables: match record.variables {
@@ -233,6 +232,11 @@ impl Sites {
         for mark in marks {
             self.recorded.entry(*mark).or_default().push((number, event));
         }
+    }
+
+    /// The last record of the stream, if it has `own` for its position.
+    pub(crate) fn event_at(&self, own: Mark) -> Option<u64> {
+        self.last.get(&own.stream).filter(|(_, position)| *position == own.position).map(|&(event, _)| event)
     }
 
     /// The function comes to wait `number` on `stream`, for `mark`.

@@ -159,10 +159,12 @@ fn methods() -> Result<()> {
     assert_eq!(plan_of!(Layer::with_gate).function, "with_gate");
     assert_eq!(plan_of!(Renamed::<f32>::forward).function, "forward");
     assert_eq!(plan_of!(<Renamed<Vec<u8>>>::forward), plan_of!(named::Generic::<f32>::forward));
+    assert_eq!(plan_of!(Layer::without_self).function, "without_self");
     assert_eq!(Layer::of_self().function, "forward");
 
     let stream = Stream::current()?;
     let x = Tensor::from_slice(&[1.0f32], &[1])?;
+    assert_eq!(Layer::without_self(&stream, &x)?.to_vec::<f32>()?, [3.0]);
     let layer = Layer::with_gate(&stream, &x)?;
     assert_eq!(layer.forward(&x)?.to_vec::<f32>()?, [3.0], "the plan is in its place");
     Ok(())

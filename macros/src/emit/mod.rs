@@ -8,7 +8,7 @@
 mod explain;
 pub(crate) mod place;
 pub(crate) mod publish;
-mod table;
+pub(crate) mod table;
 pub(crate) mod text;
 pub(crate) mod writer;
 

@@ -41,14 +41,14 @@ pub(crate) fn publish(item: &ItemFn, krate: &Path, public: bool, plan: &TokenStr
         _ if public && !is_method => Published {
             beside: quote! {
                 #[doc(hidden)]
-                #[allow(nonstandard_style, unreachable_pub)]
+                #[allow(dead_code, nonstandard_style, unreachable_pub)]
                 #vis enum #name {}
-                impl #krate::__private::Planned for #name {
+                impl #krate::plan::Planned for #name {
                     const PLAN: &'static #krate::Plan = #kept_beside;
                 }
             },
             inside: TokenStream::new(),
-            plan: quote!(<#name as __multicore::Planned>::PLAN),
+            plan: quote!(<#name as #krate::plan::Planned>::PLAN),
         },
         // Methods of traits have no visibility: with one, it stands in an `impl` block of a type.
         Visibility::Public(_) | Visibility::Restricted(_) if public => {
@@ -56,7 +56,7 @@ pub(crate) fn publish(item: &ItemFn, krate: &Path, public: bool, plan: &TokenStr
             Published {
                 beside: quote! {
                     #[doc(hidden)]
-                    #[allow(nonstandard_style, unreachable_pub)]
+                    #[allow(dead_code, nonstandard_style, unreachable_pub)]
                     #vis const #constant: &'static #krate::Plan = #kept_beside;
                 },
                 inside: TokenStream::new(),

@@ -13,7 +13,7 @@ use crate::access::{Seen, Site};
 use crate::plan::Plan;
 
 /// The plan of a function.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Table {
     function: String,
     line: usize,

@@ -78,3 +78,13 @@ fn other_items_stay() {
     // Half-typed code, which only editors can read.
     gives("", "fn f() -> R { stream!(main, { x. }) }", "#[allow(unused)] fn f() -> R { { x.__unfinished } }");
 }
+
+#[test]
+fn a_plan_can_be_asked_of_it() {
+    let text = compact(&fallback(
+        tokens("explain"),
+        tokens("pub fn f(a: &Stream) -> R { stream!(a, cores(cube = 0), { g() }) }"),
+    ));
+    assert!(text.contains("pubenumf{}impl::multicore::plan::Plannedforf{"), "{text}");
+    assert!(text.contains("blocks:&[]"), "{text}");
+}

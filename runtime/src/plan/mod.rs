@@ -210,6 +210,7 @@ impl Asked {
 }
 
 /// Functions that `plan_of!` can name.
+#[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "this function has no plan to show",
     label = "not marked `#[multicore(explain)]`",
@@ -222,6 +223,7 @@ pub trait Planned {
 }
 
 /// What `plan_of!` finds where a method has a plan.
+#[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "this method has no plan to show",
     label = "not marked `#[multicore(explain)]`, or private",
@@ -240,11 +242,13 @@ impl MethodPlan for &'static Plan {
 }
 
 /// The plan that a method has.
-pub fn plan_of_method(found: impl MethodPlan) -> &'static Plan {
+#[doc(hidden)]
+pub fn of_method(found: impl MethodPlan) -> &'static Plan {
     found.plan()
 }
 
 /// What `plan_of!` finds for a function without a plan: a type that is hidden by the function's own if there is one.
+#[doc(hidden)]
 pub mod unexplained {
     /// A function without a plan.
     #[allow(non_camel_case_types, reason = "it stands for a function")]
