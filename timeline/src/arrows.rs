@@ -22,6 +22,8 @@ pub(crate) struct Arrow {
     pub(crate) arrives_ns: u64,
     /// Whether the wait took any time.
     pub(crate) held_up: bool,
+    /// Whether the wait was still for this record, rather than over with it before it began.
+    pub(crate) released: bool,
 }
 
 impl Arrow {
@@ -58,6 +60,7 @@ pub(crate) fn arrows(lanes: &Lanes) -> Vec<Arrow> {
                 leaves_ns: record.start_ns,
                 arrives_ns: wait.end_ns(),
                 held_up: wait.duration_ns > 0,
+                released: wait.duration_ns > 0 && record.start_ns >= wait.start_ns,
             });
         }
     }

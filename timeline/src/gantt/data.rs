@@ -37,7 +37,7 @@ pub(super) fn write(to: &mut impl Write, capture: &Capture, options: &Options) -
         let mark_about = Object::new().text("lane", mark.kind.lane()).text("text", &mark.text);
         mark_about.with("start", start).with("duration", mark.duration_ns).end()
     });
-    let arrows: Vec<_> = arrows(&lanes).into_iter().filter(|arrow| arrow.held_up).collect();
+    let arrows: Vec<_> = arrows(&lanes).into_iter().filter(|arrow| arrow.released).collect();
     let arrows = arrows.iter().map(|arrow| {
         format!("[{},{},{},{}]", arrow.from, arrow.leaves_ns - origin, arrow.to, arrow.arrives_ns - origin)
     });

@@ -459,5 +459,6 @@ document.getElementById("legend").replaceChildren(...kinds.filter((_, kind) => u
 const asked = /^#(\d+)-(\d+)$/.exec(location.hash);
 if (asked && +asked[1] < +asked[2]) view = { from: +asked[1], to: Math.min(+asked[2], about.last) };
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-new ResizeObserver(redraw).observe(canvas);
+// Before the next frame, so that the old picture is never stretched to the new size.
+new ResizeObserver(draw).observe(canvas);
 draw();

@@ -69,7 +69,7 @@ impl Page {
         let top = marks + rows as f64 * MARK + if rows > 0 { 8.0 } else { 0.0 };
         let mut y = top + lanes.lanes.len() as f64 * LANE + 8.0;
         let any = capture.rows.iter().any(|row| crate::cores::blocks(row) != (0, 0));
-        let charts = any.then(|| (y, y + CHART + 8.0));
+        let charts = any.then_some((y, y + CHART + 8.0));
         y += if any { 2.0 * (CHART + 8.0) } else { 0.0 };
         Page { legend, marks, lanes: top, lane_count: lanes.lanes.len(), charts, axis: y, height: y + 26.0 }
     }
@@ -237,7 +237,7 @@ impl Page {
     }
 
     fn arrows(&self, out: &mut String, lanes: &Lanes, scale: Scale) {
-        let mut arrows: Vec<Arrow> = arrows(lanes).into_iter().filter(|arrow| arrow.held_up).collect();
+        let mut arrows: Vec<Arrow> = arrows(lanes).into_iter().filter(|arrow| arrow.released).collect();
         arrows.sort_by_key(|arrow| {
             std::cmp::Reverse(lanes.items[arrow.wait].1.end_ns() - lanes.items[arrow.wait].1.start_ns())
         });

@@ -86,8 +86,8 @@ fn a_page_is_drawn_zoomed_pointed_at_and_searched() {
 
     let many = read_page(&chromium, 100_000);
     let drawn = many["all"].as_u64().expect("a number");
-    // At most a bar a pixel and lane.
-    assert!((500..10_000).contains(&drawn), "{many}");
+    // At most a bar a pixel and lane, of which there are some 15.
+    assert!((500..20_000).contains(&drawn), "{many}");
     assert!(many["few"].as_u64() < Some(drawn), "{many}");
 }
 

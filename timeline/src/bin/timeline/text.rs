@@ -96,7 +96,8 @@ impl Text {
 
     /// A label, a few words in a style, and a text that is wrapped.
     pub(crate) fn field(&mut self, label: &str, style: Style, head: &str, text: &str) {
-        self.put(Style::Dim, &format!("{label:<LABEL$}"));
+        // A label that fills its columns still ends before the text begins.
+        self.put(Style::Dim, &format!("{label:<width$}", width = LABEL.max(label.chars().count() + 1)));
         let head_width = head.chars().count();
         self.put(style, head);
         let gap = if head.is_empty() || text.is_empty() { 0 } else { 2 };
