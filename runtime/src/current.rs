@@ -11,7 +11,7 @@ use crate::backend::{Backend, Op, Work};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::kernel::Launched;
-use crate::ledger::{Ledger, Mark};
+use crate::ledger::{Ledger, Mark, Needs};
 use crate::limit::{CoreLimit, Cores};
 use crate::plan::Asked;
 use crate::region::Frame;
@@ -101,12 +101,12 @@ impl Site<'_> {
             tracing.position.store(books.ledger.next(stream).position, Ordering::Relaxed);
         }
         let mut frame = self.frame;
-        let expected: &[Mark] = match &mut frame {
-            Some(frame) => frame.before_launch(self.stream, launched.undeclared, &mut books.ledger),
-            None => &[],
+        let needs = match &mut frame {
+            Some(frame) => frame.before_launch(self.stream, launched.undeclared, &books.ledger),
+            None => Needs::default(),
         };
         let site = crate::diagnostic::Launch::new(launched.operator, launched.at);
-        let (mark, waits) = books.ledger.issue_launch(stream, site, launched.touches(), expected);
+        let (mark, waits) = books.ledger.issue_launch(stream, site, launched.touches(), needs);
         if !books.ledger.syncs.planned.is_empty() {
             note_planned(frame, mark, &mut books.ledger);
         }

@@ -116,6 +116,15 @@ pub(crate) struct Touch<'a> {
     pub(crate) write: bool,
 }
 
+/// What the plan of a function asks of a launch.
+#[derive(Default)]
+pub(crate) struct Needs<'a> {
+    /// What it may have to wait for, if it touches the data.
+    pub(crate) expected: &'a [Mark],
+    /// What it waits for anyway.
+    pub(crate) awaited: Marks,
+}
+
 /// Counts since the device was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -267,13 +276,13 @@ impl Ledger {
     }
 
     /// Takes the next position of `stream` for a launch that touches `touches`. What conflicts and is not ordered yet is
-    /// waited for; what `expected` does not imply is a hazard as well.
+    /// waited for; what the plan did not ask for is a hazard as well.
     pub(crate) fn issue_launch<'a>(
         &mut self,
         stream: u32,
         launch: Launch,
         touches: impl Iterator<Item = Touch<'a>> + Clone,
-        expected: &[Mark],
+        needs: Needs<'_>,
     ) -> (Mark, Waits) {
         let mut conflicts: SmallVec<[(u64, Mark, Option<Hazard>); 4]> = SmallVec::new();
         for touch in touches.clone() {
@@ -284,7 +293,7 @@ impl Ledger {
                 {
                     continue;
                 }
-                let hazard = access.launch.filter(|_| !expected.iter().any(|e| self.implies(*e, access.mark)));
+                let hazard = access.launch.filter(|_| !needs.expected.iter().any(|e| self.implies(*e, access.mark)));
                 let hazard = hazard.map(|earlier| Hazard {
                     conflict: Conflict::of(access.write, touch.write),
                     earlier: earlier.on(access.mark.stream),
@@ -296,11 +305,20 @@ impl Ledger {
         if conflicts.len() > 1 {
             conflicts.sort_unstable_by_key(|(sequence, ..)| std::cmp::Reverse(*sequence));
         }
+        for &mark in &needs.awaited {
+            let mut others = needs.awaited.iter().chain(conflicts.iter().map(|(_, conflict, _)| conflict));
+            // What a wait that is made implies needs none.
+            if others.any(|other| *other != mark && self.implies(*other, mark)) {
+                self.stats.implied_waits += 1;
+            } else if self.wait(stream, mark) && self.syncs.on {
+                self.syncs.planned.push((mark, true));
+            }
+        }
         for (_, mark, hazard) in conflicts {
             if !self.covered(stream, mark) {
                 self.wait(stream, mark);
                 if self.syncs.on {
-                    self.note_conflict(stream, mark, hazard, expected);
+                    self.note_conflict(stream, mark, hazard, needs.expected);
                 }
                 if let Some(hazard) = hazard {
                     self.stats.hazards += 1;

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 use crate::current::{self, Context, Entered, with_context};
 use crate::error::{Error, Result};
-use crate::ledger::{Ledger, Mark};
+use crate::ledger::{Ledger, Mark, Needs};
 use crate::limit::CoreLimit;
 use crate::plan::Plan;
 use crate::stream::{AsStream, Stream};
@@ -131,26 +131,21 @@ impl Frame {
         }
     }
 
-    /// Makes the waits that do not depend on operands, and returns what is expected of those that do.
-    pub(crate) fn before_launch(&mut self, stream: &Stream, undeclared: bool, ledger: &mut Ledger) -> &[Mark] {
+    /// What the plan asks of the next launch on `stream`.
+    pub(crate) fn before_launch(&mut self, stream: &Stream, undeclared: bool, ledger: &Ledger) -> Needs<'_> {
         // A stream of another device has nothing to do with this function's plan.
         if stream.device() != self.main.device() {
-            return &[];
+            return Needs::default();
         }
         let used = self.used(stream);
         used.launched = ledger.next_sequence();
         if undeclared {
             used.awaited.extend(&std::mem::take(&mut used.expected));
         }
-        for mark in std::mem::take(&mut used.awaited).0 {
-            if ledger.wait(stream.slot(), mark) && ledger.syncs.on {
-                ledger.syncs.planned.push((mark, true));
-            }
-        }
         if used.expected.0.len() > 4 {
             used.expected.0.retain(|m| !ledger.covered(stream.slot(), *m));
         }
-        &used.expected.0
+        Needs { expected: &used.expected.0, awaited: std::mem::take(&mut used.awaited).0 }
     }
 
     /// Why a launch at `carrier` waits for `mark`: whether or not it touches the data if `always`.
@@ -377,17 +372,18 @@ impl Block<'_> {
         self.region.context(|Context { frames, probe, .. }, depth| {
             let frame = &mut frames[depth];
             let used = &mut frame.used[self.used];
+            if let Some(probe) = probe {
+                let wait = Wait { plan: frame.plan, number };
+                let known = [&used.awaited.0[..], if always { &[] } else { &used.expected.0 }];
+                if !probe.executes(wait, &used.stream, always, events.iter().flat_map(|m| &m.0), known) {
+                    return;
+                }
+            }
             if let Some(sites) = &mut frame.sites {
                 let slot = used.stream.slot();
                 events.iter().flat_map(|m| &m.0).for_each(|mark| sites.wait(frame.plan, number, slot, *mark));
             }
             let marks = if always { &mut used.awaited } else { &mut used.expected };
-            if let Some(probe) = probe {
-                let wait = Wait { plan: frame.plan, number };
-                if !probe.executes(wait, &used.stream, always, events.iter().flat_map(|m| &m.0), |m| marks.has(m)) {
-                    return;
-                }
-            }
             events.iter().for_each(|more| marks.extend(more));
         });
     }

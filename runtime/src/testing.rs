@@ -35,8 +35,10 @@ pub struct Executions {
     pub times: u64,
     /// How often it knew of an event.
     pub with_events: u64,
-    /// How often it knew of one that its stream did not come after yet.
+    /// How often it knew of one that nothing ordered yet: neither what its stream comes after, nor what it expects.
     pub with_news: u64,
+    /// It holds whether or not the next launch touches the data.
+    pub always: bool,
 }
 
 /// What a thread's calls did.
@@ -74,15 +76,15 @@ impl Probe {
         }
     }
 
-    /// A wait is executed: `stream` is to come after `marks`, and `expects` a part of them already. False if it is the
-    /// one to be left out. `always` if it holds whether or not the next launch touches anything.
+    /// A wait is executed: `stream` is to come after `marks`, and after `known` already. False if it is the one to be
+    /// left out. `always` if it holds whether or not the next launch touches anything.
     pub(crate) fn executes<'m>(
         &mut self,
         wait: Wait,
         stream: &Stream,
         always: bool,
         marks: impl Iterator<Item = &'m Mark>,
-        expects: impl Fn(Mark) -> bool,
+        known: [&[Mark]; 2],
     ) -> bool {
         let mut books = stream.device().books();
         let ledger = &mut books.ledger;
@@ -90,7 +92,10 @@ impl Probe {
         let news: Marks = marks
             .copied()
             .inspect(|_| events = true)
-            .filter(|mark| !ledger.covered(stream.slot(), *mark) && !expects(*mark))
+            .filter(|mark| {
+                !ledger.covered(stream.slot(), *mark)
+                    && !known.iter().copied().flatten().any(|known| ledger.implies(*known, *mark))
+            })
             .collect();
         let waits = &mut self.observed.waits;
         let at = waits.iter().position(|(known, _)| *known == wait).unwrap_or_else(|| {
@@ -99,6 +104,7 @@ impl Probe {
         });
         let executions = &mut waits[at].1;
         executions.times += 1;
+        executions.always = always;
         executions.with_events += u64::from(events);
         executions.with_news += u64::from(!news.is_empty());
         if self.skipped != Some(wait) {

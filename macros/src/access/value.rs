@@ -188,6 +188,11 @@ impl Walk<'_, '_> {
                 last_launch = Some(i);
             }
         }
+        if let (Known::Method(Method { clones: true, .. }), Some(original)) = (known, parts.first_mut()) {
+            // Of whatever the original is a borrow of: the clone outlives the borrow.
+            original.uses.iter_mut().for_each(|used| used.moves = true);
+            original.shares = original.uses.iter().map(|used| used.access.clone()).collect();
+        }
         if let (Known::Method(Method { stores: true, .. }), Expr::MethodCall(call)) = (known, &*expr)
             && let Some(var) = root(&self.seen.scopes, &call.receiver)
         {

@@ -26,9 +26,10 @@ use crate::plan::{Plan, Update, Wait, WaitKind};
 
 /// Finds the plan.
 pub(crate) fn analyse(model: &Model) -> Plan {
-    let (overwritten, barriers) = survey(model);
+    let Survey { overwritten, declared, barriers } = Survey::of(model);
     let leaving = vec![Leaving::default(); model.targets as usize];
-    let mut analysis = Analysis { model, overwritten, barriers, plan: Plan::default(), leaving, final_pass: true };
+    let mut analysis =
+        Analysis { model, overwritten, declared, barriers, plan: Plan::default(), leaving, final_pass: true };
     analysis.seq(&model.body, Some(State::new(model)));
     analysis.plan
 }
@@ -50,6 +51,8 @@ struct Analysis<'m> {
     plan: Plan,
     /// The variables that some node writes, or what takes over their events: readers of others need not be remembered.
     overwritten: Vec<bool>,
+    /// The variables that blocks say they touch: no launch shows it, so whoever uses them waits anyway.
+    declared: Vec<bool>,
     /// The streams that wait for something whether or not they touch it.
     barriers: Vec<bool>,
     leaving: Vec<Leaving>,
@@ -182,7 +185,8 @@ impl Analysis<'_> {
     /// Puts a wait into the plan, with all that brings the event to it.
     fn wait(&mut self, node: &Node, access: usize, entry: &Entry) {
         let access = &node.accesses[access];
-        let kind = if node.barrier { WaitKind::Wait } else { WaitKind::Expect };
+        let anyway = node.barrier || self.declared[access.var.index()];
+        let kind = if anyway { WaitKind::Wait } else { WaitKind::Expect };
         let mutable = access.mode == Mode::Write;
         let waits = self.plan.waits.entry(node.id).or_default();
         match waits.iter_mut().find(|w| w.var == access.var) {
@@ -207,31 +211,49 @@ impl Analysis<'_> {
     }
 }
 
-/// The variables that are overwritten, and the streams that have barriers.
-fn survey(model: &Model) -> (Vec<bool>, Vec<bool>) {
-    fn mark(seq: &Seq, written: &mut [bool], barriers: &mut [bool]) {
-        for op in seq {
-            match op {
-                Op::Launch(node) => {
-                    node.accesses.iter().for_each(|access| written[access.var.index()] |= access.mode == Mode::Write);
-                    barriers[node.stream.index()] |= node.barrier;
-                }
-                Op::Touch(access) => written[access.var.index()] |= access.mode == Mode::Write,
-                Op::Branch { arms, .. } => arms.iter().for_each(|arm| mark(arm, written, barriers)),
-                Op::Loop { body, .. } | Op::Labelled { body, .. } => mark(body, written, barriers),
-                _ => {}
+/// What is known of a function before it is gone through.
+struct Survey {
+    overwritten: Vec<bool>,
+    declared: Vec<bool>,
+    barriers: Vec<bool>,
+}
+
+impl Survey {
+    fn of(model: &Model) -> Survey {
+        let variables = || vec![false; model.variables as usize];
+        let barriers = vec![false; model.streams.len()];
+        let mut survey = Survey { overwritten: variables(), declared: variables(), barriers };
+        survey.mark(&model.body);
+        let count = |some: &[bool]| some.iter().filter(|one| **one).count();
+        loop {
+            let before = count(&survey.overwritten) + count(&survey.declared);
+            for [from, to] in model.moves.iter().rev() {
+                survey.overwritten[from.index()] |= survey.overwritten[to.index()];
+                survey.declared[to.index()] |= survey.declared[from.index()];
+            }
+            if before == count(&survey.overwritten) + count(&survey.declared) {
+                return survey;
             }
         }
     }
-    let (mut written, mut barriers) = (vec![false; model.variables as usize], vec![false; model.streams.len()]);
-    mark(&model.body, &mut written, &mut barriers);
-    loop {
-        let before = written.iter().filter(|w| **w).count();
-        for [from, to] in model.moves.iter().rev() {
-            written[from.index()] |= written[to.index()];
-        }
-        if before == written.iter().filter(|w| **w).count() {
-            return (written, barriers);
+
+    fn mark(&mut self, seq: &Seq) {
+        for op in seq {
+            match op {
+                Op::Launch(node) => {
+                    for access in &node.accesses {
+                        self.overwritten[access.var.index()] |= access.mode == Mode::Write;
+                    }
+                    self.barriers[node.stream.index()] |= node.barrier;
+                }
+                Op::Touch(access) => {
+                    self.overwritten[access.var.index()] |= access.mode == Mode::Write;
+                    self.declared[access.var.index()] = true;
+                }
+                Op::Branch { arms, .. } => arms.iter().for_each(|arm| self.mark(arm)),
+                Op::Loop { body, .. } | Op::Labelled { body, .. } => self.mark(body),
+                _ => {}
+            }
         }
     }
 }

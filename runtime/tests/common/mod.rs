@@ -62,6 +62,26 @@ impl Gate {
     }
 }
 
+impl Gate {
+    /// A kernel behind this gate that has no operands, as one that gets addresses of memory.
+    pub(crate) fn pass(&self) -> Result<()> {
+        struct Pass(Affine);
+        impl Kernel for Pass {
+            fn name(&self) -> &'static str {
+                "Pass"
+            }
+            fn kind(&self) -> CoreKind {
+                CoreKind::Vector
+            }
+            fn tile(&self, _: &mut Tile<'_>) -> KernelResult {
+                self.0.pass();
+                Ok(())
+            }
+        }
+        Launch::new(Pass(Affine { gate: Some(self.0.clone()), factor: 0.0 })).undeclared().submit()
+    }
+}
+
 impl Drop for Gate {
     fn drop(&mut self) {
         self.open();

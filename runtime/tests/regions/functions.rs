@@ -200,8 +200,10 @@ fn here_then_there(c: &Stream, x: &Tensor) -> Result<(Tensor, Tensor)> {
 
 #[multicore]
 fn after_a_call(a: &Stream, b: &Stream, c: &Stream, x: &Tensor, gate: &Gate) -> Result<(Tensor, Tensor)> {
-    let y = stream!(a, { gate.affine(x, 2.0)? });
-    stream!(b, after(y), { here_then_there(c, x) })
+    let before = stream!(a, { gate.affine(x, 2.0)? });
+    let (y, z) = stream!(b, after(before), { here_then_there(c, x)? });
+    drop(before);
+    Ok((y, z))
 }
 
 #[test]
@@ -214,6 +216,26 @@ fn what_a_block_waits_for_comes_before_all_of_a_function_called_in_it() {
         assert_waits(&c);
         gate.open();
         assert_eq!((y.to_vec::<f32>()?, z.to_vec::<f32>()?), (vec![3.0], vec![4.0]));
+        Ok(())
+    });
+}
+
+#[multicore]
+fn behind_a_pointer(a: &Stream, b: &Stream, x: &mut Tensor, gate: &Gate) -> Result<Tensor> {
+    // The kernel writes `x` by its address: nothing but `writes` says so.
+    stream!(a, writes(x), { gate.pass()? });
+    stream!(b, { affine(&*x, 3.0) })
+}
+
+#[test]
+fn what_a_block_says_it_writes_is_waited_for_by_a_launch_that_shows_its_use() {
+    on_device(|device| {
+        let (a, b) = (device.new_stream()?, device.new_stream()?);
+        let gate = Gate::new();
+        let y = behind_a_pointer(&a, &b, &mut tensor(&[1.0]), &gate)?;
+        assert_waits(&b);
+        gate.open();
+        assert_eq!(y.to_vec::<f32>()?, [4.0]);
         Ok(())
     });
 }

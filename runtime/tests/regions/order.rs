@@ -123,6 +123,42 @@ fn a_write_waits_for_what_reads_the_same_memory_under_another_name() {
 }
 
 #[multicore]
+fn cloned(a: &Stream, b: &Stream, x: &Tensor, gate: &Gate) -> Result<(Tensor, Tensor)> {
+    let mut y = stream!(a, { gate.affine(x, 2.0)? });
+    let z = {
+        let borrowed = &y;
+        borrowed.clone()
+    };
+    y = affine(x, 5.0)?; // another value: what `z` shares is still on its way
+    Ok((stream!(b, { affine(&z, 3.0)? }), y))
+}
+
+#[multicore]
+fn cloned_last(a: &Stream, b: &Stream, x: &Tensor, gate: &Gate) -> Result<(Tensor, Tensor)> {
+    let z = {
+        let list = [stream!(a, { gate.affine(x, 2.0)? })];
+        list.last().cloned()
+    };
+    let z = z.unwrap_or_else(|| x.clone());
+    Ok((stream!(b, { affine(&z, 3.0)? }), affine(x, 5.0)?))
+}
+
+#[test]
+fn a_clone_outlives_the_borrow_it_was_made_from() {
+    for function in [cloned, cloned_last] {
+        on_device(|device| {
+            let (a, b) = (device.new_stream()?, device.new_stream()?);
+            let gate = Gate::new();
+            let (z, y) = function(&a, &b, &tensor(&[1.0]), &gate)?;
+            assert_waits(&b);
+            gate.open();
+            assert_eq!((z.to_vec::<f32>()?, y.to_vec::<f32>()?), (vec![10.0], vec![6.0]));
+            Ok(())
+        });
+    }
+}
+
+#[multicore]
 fn overwritten(a: &Stream, b: &Stream, x: &Tensor, gate: &Gate) -> Result<(Tensor, Tensor)> {
     let mut y = stream!(a, { affine(x, 2.0)? });
     let r = stream!(b, { gate.affine(&y, 2.0)? });
@@ -241,6 +277,26 @@ fn the_first_work_of_a_stream_comes_after_what_main_held() {
         assert_waits(&a);
         gate.open();
         assert_eq!(y.to_vec::<f32>()?, [3.0]);
+        Ok(())
+    });
+}
+
+#[multicore]
+fn two(a: &Stream, b: &Stream, x: &Tensor) -> Result<Tensor> {
+    let y = stream!(a, { affine(x, 2.0)? });
+    Ok(stream!(b, { combine(&y, x)? })) // comes after what main held because `y` does
+}
+
+#[test]
+fn what_another_wait_implies_is_not_waited_for() {
+    on_device(|device| {
+        let (a, b) = (device.new_stream()?, device.new_stream()?);
+        let x = affine(&tensor(&[1.0]), 3.0)?;
+        let before = device.stats();
+        let z = two(&a, &b, &x)?;
+        // `a` for main, `b` for `a`, and main for `b`.
+        assert_eq!(device.stats().waits - before.waits, 3);
+        assert_eq!(z.to_vec::<f32>()?, [9.0 - 8.0]);
         Ok(())
     });
 }
