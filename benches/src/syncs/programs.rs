@@ -7,7 +7,8 @@ use super::{Counts, Log, Value, counted, task};
 
 include!(concat!(env!("OUT_DIR"), "/random.rs"));
 
-/// The layer of the main job.
+/// The layer of the main job; not all of it is needed here.
+#[allow(dead_code)]
 mod layer {
     include!(concat!(env!("OUT_DIR"), "/layer.rs"));
 }
@@ -152,6 +153,7 @@ pub fn main_job() -> Result<(u64, Counts)> {
             shared_up: filled(&[hidden, 2 * inter])?,
             shared_down: filled(&[inter, hidden])?,
         };
-        layer::moe(&filled(&[64, hidden])?, &weights, 4).map(drop)
+        let split = layer::Split::of(Stream::current()?.device().chip());
+        layer::moe(&filled(&[64, hidden])?, &weights, 4, split).map(drop)
     })
 }
