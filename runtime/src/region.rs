@@ -176,9 +176,25 @@ impl Frame {
 }
 
 /// One call of a `#[multicore]` function.
-pub struct Region {
+pub struct Region(Place);
+
+/// Where the frame of a region is. Blocks have a copy: with a borrow of the region, each of them would have a lifetime for
+/// the compiler to find, which took a sixth of the time to check a function.
+#[derive(Clone, Copy)]
+struct Place {
     depth: usize,
+    /// The frame belongs to its thread.
     thread: PhantomData<*const ()>,
+}
+
+impl Place {
+    fn frame<R>(self, f: impl FnOnce(&mut Frame) -> R) -> R {
+        self.context(|context, depth| f(&mut context.frames[depth]))
+    }
+
+    fn context<R>(self, f: impl FnOnce(&mut Context, usize) -> R) -> R {
+        with_context(|context| f(context, self.depth))
+    }
 }
 
 impl Region {
@@ -230,19 +246,11 @@ impl Region {
         if with_context(|context| context.frames.len()) <= depth {
             return Err(Error::ThreadEnding);
         }
-        Ok(Region { depth, thread: PhantomData })
-    }
-
-    fn frame<R>(&self, f: impl FnOnce(&mut Frame) -> R) -> R {
-        self.context(|context, depth| f(&mut context.frames[depth]))
-    }
-
-    fn context<R>(&self, f: impl FnOnce(&mut Context, usize) -> R) -> R {
-        with_context(|context| f(context, self.depth))
+        Ok(Region(Place { depth, thread: PhantomData }))
     }
 
     fn main_stream(&self) -> Stream {
-        self.frame(|frame| frame.main.clone())
+        self.0.frame(|frame| frame.main.clone())
     }
 
     /// A stream of the device's named ones.
@@ -254,16 +262,16 @@ impl Region {
     }
 
     /// Stands for the code outside of all blocks.
-    pub fn main(&self) -> Block<'_> {
-        let used = self.frame(|frame| frame.index_of(&frame.main.clone()));
-        Block { region: self, used, _entered: None }
+    pub fn main(&self) -> Block {
+        let used = self.0.frame(|frame| frame.index_of(&frame.main.clone()));
+        Block { region: self.0, used, _entered: None }
     }
 
     /// Enters a `stream!` block.
     ///
     /// # Errors
     /// [`Error::CoreLimit`](crate::Error::CoreLimit) and [`Error::DeviceMismatch`](crate::Error::DeviceMismatch).
-    pub fn on(&self, block: u32, stream: impl AsStream, cores: CoreLimit) -> Result<Block<'_>> {
+    pub fn on(&self, block: u32, stream: impl AsStream, cores: CoreLimit) -> Result<Block> {
         self.enter_block(block, Some(stream.as_stream()), cores)
     }
 
@@ -271,12 +279,12 @@ impl Region {
     ///
     /// # Errors
     /// [`Error::CoreLimit`](crate::Error::CoreLimit).
-    pub fn on_main(&self, block: u32, cores: CoreLimit) -> Result<Block<'_>> {
+    pub fn on_main(&self, block: u32, cores: CoreLimit) -> Result<Block> {
         self.enter_block(block, None, cores)
     }
 
-    fn enter_block(&self, block: u32, stream: Option<&Stream>, cores: CoreLimit) -> Result<Block<'_>> {
-        let (used, depth) = self.context(|context, depth| {
+    fn enter_block(&self, block: u32, stream: Option<&Stream>, cores: CoreLimit) -> Result<Block> {
+        let (used, depth) = self.0.context(|context, depth| {
             let frame = &mut context.frames[depth];
             let device = frame.main.device();
             if let Some(stream) = stream
@@ -294,14 +302,14 @@ impl Region {
             let used = frame.index_of(&stream);
             Ok((used, context.push(stream, cores, line)))
         })?;
-        Ok(Block { region: self, used, _entered: Some(Entered::new(depth)) })
+        Ok(Block { region: self.0, used, _entered: Some(Entered::new(depth)) })
     }
 }
 
 impl Drop for Region {
     /// Leaves on every path: `main` comes after all that was launched.
     fn drop(&mut self) {
-        let mut frames = with_context(|context| context.frames.split_off(self.depth.min(context.frames.len())));
+        let mut frames = with_context(|context| context.frames.split_off(self.0.depth.min(context.frames.len())));
         for frame in &mut frames {
             // Latest first: what it came after needs no wait of its own.
             frame.used.sort_by_key(|used| std::cmp::Reverse(used.launched));
@@ -339,14 +347,14 @@ impl Drop for Region {
 }
 
 /// A stretch of code on one stream: a `stream!` block, or what lies outside of all blocks.
-pub struct Block<'r> {
-    region: &'r Region,
+pub struct Block {
+    region: Place,
     /// The stream's place in the frame.
     used: usize,
     _entered: Option<Entered>,
 }
 
-impl Block<'_> {
+impl Block {
     /// What comes next reads `x`.
     pub fn expect(&self, wait: u32, x: &Ready) {
         self.note(wait, false, &[&x.writes]);
