@@ -307,9 +307,16 @@ impl Analysis<'_> {
             return Err(Error::SameStream(self.options.side[0]));
         }
         let rows = |ids: &[u32]| -> Vec<u32> {
-            let on = |index: &u32| self.row(*index).stream.is_some_and(|stream| ids.contains(&stream));
-            let mut rows: Vec<u32> = self.work.iter().flatten().copied().filter(on).collect();
-            rows.sort_by_key(|&index| (self.row(index).start_ns, self.row(index).end_ns()));
+            let mut rows = Vec::new();
+            for (stream, work) in streams.streams.iter().zip(&self.work) {
+                if stream.ids.iter().all(|id| ids.contains(id)) {
+                    rows.extend_from_slice(work);
+                } else if stream.ids.iter().any(|id| ids.contains(id)) {
+                    let on = |index: &&u32| self.row(**index).stream.is_some_and(|id| ids.contains(&id));
+                    rows.extend(work.iter().filter(on));
+                }
+            }
+            rows.sort_by_key(|&index| self.window(index));
             rows
         };
         Ok(Sides { side: rows(&side_ids), main: rows(&main_ids), side_ids, main_ids })
