@@ -39,7 +39,7 @@ pub(super) fn unreachable(args: &Args, seen: &Seen, found: &mut Vec<Warning>) {
         }
     });
     for (block, launching) in seen.blocks.iter().zip(&mut launching) {
-        *launching |= block.as_ref().is_some_and(|block| has_for_loop(block));
+        *launching |= block.as_ref().is_some_and(has_for_loop);
     }
     let streams = Streams { args, seen };
     for kind in &KINDS {

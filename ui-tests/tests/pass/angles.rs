@@ -1,5 +1,7 @@
 //! `stream!(s1, cores(..) < .. >)`, also with comparisons and generics in it.
 
+#![allow(deprecated)] // what waits for what is not the subject
+
 use multicore::prelude::*;
 
 #[multicore(streams(s1, s2))]

@@ -1,5 +1,7 @@
 //! `stream!(s1, cores(..), { .. })` as a statement, a value, an argument and a tail; with every kind of stream.
 
+#![allow(deprecated)] // what waits for what is not the subject
+
 use multicore::prelude::*;
 
 struct Layer {

@@ -1,5 +1,7 @@
 //! `stream!(s1, cores(..)) < .. >` in `multicore_fn!`.
 
+#![allow(deprecated)] // what waits for what is not the subject
+
 use multicore::prelude::*;
 
 multicore_fn! {
