@@ -40,8 +40,14 @@ fn on_device(test: impl Fn(&Device) -> Result<()>) {
 
 /// The waits, by function and variable, that no launch makes use of: by its syntax `outs.push(y)` may launch something, and
 /// a clone shares memory with its original.
-const UNUSED: &[(&str, &str)] =
-    &[("cloned", "y"), ("generic", "block"), ("host_only", "all"), ("iterations", "y"), ("slices", "y")];
+const UNUSED: &[(&str, &str)] = &[
+    ("cloned", "y"),
+    ("generic", "block"),
+    ("host_only", "all"),
+    ("host_only", "y"),
+    ("iterations", "y"),
+    ("slices", "y"),
+];
 
 /// Does the test fail, or do the clocks of the runtime tell, if the wait is left out?
 fn is_missed(wait: Wait, test: impl Fn(&Device) -> Result<()>) -> bool {
