@@ -12,7 +12,6 @@
 //! and says so.
 
 use hashbrown::{HashMap, HashSet};
-
 use serde::Serialize;
 
 use super::Analysis;

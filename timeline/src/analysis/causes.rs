@@ -16,7 +16,6 @@
 //! | many side streams | one side stream in many ids with few operators each |
 
 use hashbrown::HashMap;
-
 use serde::Serialize;
 
 use super::barriers::{Barrier, Evidence};

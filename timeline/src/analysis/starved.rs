@@ -14,7 +14,6 @@
 //! blocks of the two exceed the chip.
 
 use hashbrown::HashMap;
-
 use serde::Serialize;
 
 use super::clean::{Class, Item};

@@ -14,7 +14,6 @@
 //! Pairs compare lanes, raw (all rows) and as work.
 
 use hashbrown::{HashMap, HashSet};
-
 use serde::Serialize;
 
 use super::Options;

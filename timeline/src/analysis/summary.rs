@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
-
 use serde::Serialize;
 
 use super::clean::Item;
