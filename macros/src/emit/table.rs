@@ -3,8 +3,7 @@
 //! In: what was seen, the plan, and the numbers that the writer gave. Out: plain data, and the tokens of the `Plan` that
 //! the function carries, in which every block, record and wait is a line.
 
-use proc_macro2::{Literal, Span, TokenStream};
-use quote::quote;
+use proc_macro2::{Span, TokenStream};
 use syn::ItemFn;
 
 use super::text;
@@ -86,41 +85,34 @@ impl Table {
         }
     }
 
-    /// The value of the plan.
+    /// The value of the plan. It is read from text, all at once by the compiler: made token by token, the plan took a
+    /// tenth of the expansion.
     pub(crate) fn tokens(&self) -> TokenStream {
-        let Table { function, serial, .. } = self;
-        let line = number(self.line);
-        let inside = |block: Option<usize>| block.map(number).map(|block| quote!(.inside(#block)));
-        let blocks = self.blocks.iter().map(|Block { stream, line, cores, outer }| {
-            let (line, outer) = (number(*line), inside(*outer));
-            let cores = (!cores.is_empty()).then(|| quote!(.cores(#cores)));
-            quote!(__multicore::PlanBlock::new(#stream, #line) #cores #outer)
+        let Table { function, line, serial, blocks, records, waits } = self;
+        let inside = |block: &Option<usize>| block.map(|block| format!(".inside({block})")).unwrap_or_default();
+        let blocks = blocks.iter().map(|Block { stream, line, cores, outer }| {
+            let cores = if cores.is_empty() { String::new() } else { format!(".cores({cores:?})") };
+            format!("__multicore::PlanBlock::new({stream:?}, {line}){cores}{}", inside(outer))
         });
-        let records = self.records.iter().map(|Record { block, stream, line, variables }| {
-            let (line, block) = (number(*line), inside(*block));
-            quote!(__multicore::PlanRecord::new(#stream, #line, &[#(#variables),*]) #block)
+        let records = records.iter().map(|Record { block, stream, line, variables }| {
+            format!("__multicore::PlanRecord::new({stream:?}, {line}, &{variables:?}){}", inside(block))
         });
-        let waits = self.waits.iter().map(|Wait { block, stream, line, variable, records }| {
-            let (line, block) = (number(*line), inside(*block));
-            let records = records.iter().map(|&record| number(record as usize));
-            quote!(__multicore::PlanWait::new(#stream, #line, #variable, &[#(#records),*]) #block)
+        let waits = waits.iter().map(|Wait { block, stream, line, variable, records }| {
+            format!("__multicore::PlanWait::new({stream:?}, {line}, {variable:?}, &{records:?}){}", inside(block))
         });
-        quote!(__multicore::Plan {
-            function: #function,
-            file: ::core::file!(),
-            line: #line,
-            serial: #serial,
-            blocks: &[#(#blocks),*],
-            records: &[#(#records),*],
-            waits: &[#(#waits),*],
-        })
+        let (blocks, records, waits) = (list(blocks), list(records), list(waits));
+        let text = format!(
+            "__multicore::Plan {{ function: {function:?}, file: ::core::file!(), line: {line}, serial: {serial}, \
+             blocks: {blocks}, records: {records}, waits: {waits}, }}"
+        );
+        text.parse().expect("strings and numbers are printed as they are written")
     }
+}
+
+fn list(items: impl Iterator<Item = String>) -> String {
+    format!("&[{}]", items.collect::<Vec<_>>().join(", "))
 }
 
 fn line_of(span: Span) -> usize {
     span.start().line
-}
-
-fn number(number: usize) -> Literal {
-    Literal::usize_unsuffixed(number)
 }
