@@ -105,7 +105,17 @@ impl Table {
             "__multicore::Plan {{ function: {function:?}, file: ::core::file!(), line: {line}, serial: {serial}, \
              blocks: {blocks}, records: {records}, waits: {waits}, }}"
         );
-        text.parse().expect("strings and numbers are printed as they are written")
+        read(&text).unwrap_or_else(|| unreachable!("strings and numbers are printed as they are written: {text}"))
+    }
+}
+
+/// Tokens of a text. Where there is a compiler, it reads them: `proc_macro2` would first read them itself, in a build
+/// that is not optimised.
+fn read(text: &str) -> Option<TokenStream> {
+    if proc_macro::is_available() {
+        text.parse::<proc_macro::TokenStream>().ok().map(TokenStream::from)
+    } else {
+        text.parse().ok()
     }
 }
 
