@@ -12,7 +12,7 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use crate::model::{Exit, Model, Move, Node, NodeId, Op, Point, Position, Seq, StreamId, TargetId, VarId};
+use crate::model::{Exit, MAIN, Model, Move, Node, NodeId, Op, Point, Position, Seq, StreamId, TargetId, VarId};
 use crate::plan::{Plan, Update};
 
 /// What may run at the same time.
@@ -261,6 +261,7 @@ impl Walk<'_> {
 
     fn node(&mut self, node: &Node, state: &mut State) {
         let on = node.stream.index();
+        let before = state.after[on].clone();
         for wait in self.plan.waits.get(&node.id).into_iter().flatten() {
             let Ready { writes, reads } = &state.ready[wait.var.index()];
             state.after[on].merge(writes);
@@ -273,6 +274,10 @@ impl Walk<'_> {
         }
         let group = (self.group_of)(node.id);
         self.compare(node.stream, group, state);
+        if node.stream == MAIN {
+            // `outs.push(y)` launches nothing, so that later launches on `main` need not have waited for `y`.
+            state.after[on] = before;
+        }
         self.found.launched[on] = true;
         let here = state.now + 1;
         if state.after[on].get(node.stream) >= state.last[on] {

@@ -7,9 +7,7 @@ use proptest::prelude::*;
 
 use super::{Overlaps, overlaps};
 use crate::analyse::analyse;
-use crate::model::{
-    Access, Builder, Exit, MAIN, Mode, Model, MoveId, NodeId, Op, Position, Seq, StreamId, TargetId, VarId,
-};
+use crate::model::{Access, Builder, Exit, Mode, Model, MoveId, NodeId, Op, Position, Seq, StreamId, TargetId, VarId};
 use crate::plan::{Plan, Update};
 
 const STREAMS: u32 = 4;
@@ -249,8 +247,7 @@ fn statements(builder: &mut Builder, dice: &mut Dice, streams: &[StreamId], targ
 fn program(seed: u64, depth: u32) -> Model {
     let mut builder = Builder::default();
     let mut dice = Dice(seed);
-    let streams: Vec<StreamId> =
-        std::iter::once(MAIN).chain((1..STREAMS).map(|s| builder.stream(format!("s{s}")))).collect();
+    let streams: Vec<StreamId> = (0..STREAMS).map(|s| builder.stream(format!("s{s}"))).collect();
     for _ in 0..VARIABLES {
         let var = builder.var();
         builder.declare(var);
