@@ -37,8 +37,8 @@ const OPERATORS: [(&str, &str); 4] = [
     ),
     (
         "AivKernel,hcom_allReduce_,N/A,COMMUNICATION",
-        "21.360,0.000000,8,0,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,\
-         N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A",
+        "21.360,0.000000,8,0,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A\
+         ,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A",
     ),
 ];
 

@@ -118,7 +118,7 @@ fn records(count: u64) -> Vec<Record> {
         duration_ns: 700 + i,
         block_num: i as u32,
         inputs: vec![Operand::nd(&[4096, i as usize], "DT_BF16"), Operand::nd(&[], "FLOAT")],
-        aiv_ns: (i % 2 == 0).then_some(i * 3),
+        aiv_ns: i.is_multiple_of(2).then_some(i * 3),
         ..Record::new(format!("op, \"{}\"", i % 4), "Add", Core::AiVectorCore)
     };
     (0..count).map(record).collect()

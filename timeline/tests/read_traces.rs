@@ -142,7 +142,8 @@ fn tasks_inside_of_a_collective_are_not_counted_twice() {
         plane(11),
         plane(16),
     ];
-    let names = [thread(0, "Group 0 Communication"), thread(1, "Plane 0")];
+    let label = r#"{"ph":"M","name":"process_labels","pid":8,"tid":0,"args":{"labels":"NPU"}}"#.to_string();
+    let names = [label, thread(0, "Group 0 Communication"), thread(1, "Plane 0")];
     // Names may come first or last.
     for text in [[&names[..], &list[..]].concat(), [&list[..], &names[..]].concat()] {
         let capture = trace(format!("[{}]", text.join(",")));
@@ -157,6 +158,7 @@ fn tasks_inside_of_a_collective_are_not_counted_twice() {
         );
         assert_eq!(capture.strings.text(capture.rows[0].op_type), "hcom_allReduce_");
         assert_eq!(capture.syncs.len(), 1);
+        assert!(capture.rows.iter().all(|row| row.device == 0), "the process of the lanes is no device");
     }
 }
 

@@ -43,18 +43,25 @@ impl Builder {
     /// Takes over a part of the file that is being read, which starts behind line `lines`.
     pub(crate) fn absorb(&mut self, part: Builder, lines: u64) {
         let Capture { strings, rows, syncs, dropped, notes, sources, .. } = part.capture;
-        let symbols: Vec<Symbol> = strings.texts().map(|text| self.intern(text)).collect();
-        let ours = |symbol: Symbol| symbols[symbol.index()];
-        self.capture.rows.extend(rows.into_iter().map(|row| Row {
-            line: row.line + lines,
-            name: ours(row.name),
-            op_type: ours(row.op_type),
-            input_shapes: ours(row.input_shapes),
-            input_types: ours(row.input_types),
-            output_shapes: ours(row.output_shapes),
-            output_types: ours(row.output_types),
-            ..row
-        }));
+        if self.capture.rows.is_empty() {
+            // The first part brings its own texts.
+            self.capture.strings = strings;
+            self.capture.rows = rows;
+            self.capture.rows.iter_mut().for_each(|row| row.line += lines);
+        } else {
+            let symbols: Vec<Symbol> = strings.texts().map(|text| self.intern(text)).collect();
+            let ours = |symbol: Symbol| symbols[symbol.index()];
+            self.capture.rows.extend(rows.into_iter().map(|row| Row {
+                line: row.line + lines,
+                name: ours(row.name),
+                op_type: ours(row.op_type),
+                input_shapes: ours(row.input_shapes),
+                input_types: ours(row.input_types),
+                output_shapes: ours(row.output_shapes),
+                output_types: ours(row.output_types),
+                ..row
+            }));
+        }
         self.capture.syncs.extend(syncs);
         self.capture.dropped.extend(dropped.into_iter().map(|row| Dropped { line: row.line + lines, ..row }));
         self.capture.notes.extend(notes.into_iter().map(|note| Note { line: note.line + lines, ..note }));

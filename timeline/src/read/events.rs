@@ -148,7 +148,8 @@ impl<R: Read> Events<R> {
         loop {
             while self.start < self.end {
                 let byte = self.block[self.start];
-                if !byte.is_ascii_whitespace() && !(self.place == Place::Start && b"\xEF\xBB\xBF".contains(&byte)) {
+                let is_mark = self.place == Place::Start && b"\xEF\xBB\xBF".contains(&byte);
+                if !is_mark && !byte.is_ascii_whitespace() {
                     return Ok(Some(byte));
                 }
                 self.start += 1;

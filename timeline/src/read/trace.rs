@@ -51,6 +51,15 @@ struct Thread {
     thread: Symbol,
 }
 
+/// A process of a trace.
+struct Process {
+    pid: Symbol,
+    /// The number of its device, where its label says.
+    label: Option<u32>,
+    /// It is a device.
+    has_tasks: bool,
+}
+
 /// What a lane that has no tasks of the device shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Lane {
@@ -78,8 +87,8 @@ pub(crate) struct Trace<'b> {
     texts: Strings,
     lanes: HashMap<Thread, Lane>,
     pending: Vec<Pending>,
-    /// Process, and the number of its device where its label says; rows have the place in this list until the end.
-    processes: Vec<(Symbol, Option<u32>)>,
+    /// Rows have the place of their process in this list until the end.
+    processes: Vec<Process>,
     /// Start and stream of each task inside a collective.
     inner: HashSet<(u64, u32)>,
     /// Steps of a GPU: start, end, number.
@@ -142,8 +151,14 @@ impl<'b> Trace<'b> {
                 self.name(event);
                 Ok(())
             }
-            _ => Ok(self.to.skip()),
+            _ => self.pass_over(),
         }
+    }
+
+    /// Passes over an event that is no work of the device.
+    fn pass_over(&mut self) -> Result<(), Why> {
+        self.to.skip();
+        Ok(())
     }
 
     /// What a process or a thread is called.
@@ -163,7 +178,7 @@ impl<'b> Trace<'b> {
             }
             (Some("\"process_labels\""), _, Some(labels)) => {
                 let process = self.process(event);
-                self.processes[process].1 = last_number(&text(labels));
+                self.processes[process].label = last_number(&text(labels));
             }
             _ => {}
         }
@@ -176,9 +191,9 @@ impl<'b> Trace<'b> {
 
     /// The place of the event's process among the processes.
     fn process(&mut self, event: &Event<'_>) -> usize {
-        let process = self.thread(event).process;
-        self.processes.iter().position(|(known, _)| *known == process).unwrap_or_else(|| {
-            self.processes.push((process, None));
+        let pid = self.thread(event).process;
+        self.processes.iter().position(|known| known.pid == pid).unwrap_or_else(|| {
+            self.processes.push(Process { pid, label: None, has_tasks: false });
             self.processes.len() - 1
         })
     }
@@ -199,12 +214,13 @@ impl<'b> Trace<'b> {
         let args: TaskArgs<'_> = serde_json::from_str(args).map_err(|error| format!("args: {error}"))?;
         let kind = args.kind();
         if kind == Task::Control {
-            self.to.skip();
-            return Ok(());
+            return self.pass_over();
         }
         let (start_ns, duration_ns) = self.times(event)?;
         let stream = self.stream(event, &args)?;
-        let device = self.process(event) as u32;
+        let process = self.process(event);
+        self.processes[process].has_tasks = true;
+        let device = process as u32;
         match kind {
             Task::Sync(kind, via) => {
                 let stream_id = stream.ok_or("a wait or record of no stream")?;
@@ -242,14 +258,13 @@ impl<'b> Trace<'b> {
         let thread = self.thread(event);
         let lane = self.lanes.get(&thread).copied();
         if lane == Some(Lane::Other) {
-            self.to.skip();
-            return Ok(());
+            return self.pass_over();
         }
         let (start_ns, duration_ns) = match self.times(event) {
             Ok(times) => times,
             Err(why) if lane.is_some() => return Err(why),
             // Nobody knows what it would have been.
-            Err(_) => return Ok(self.to.skip()),
+            Err(_) => return self.pass_over(),
         };
         let name = self.texts.intern(&event.name.map_or("".into(), text));
         let pending = Pending { thread, number, name, start_ns, duration_ns, inner_stream: inner_stream(args) };
@@ -271,9 +286,9 @@ impl<'b> Trace<'b> {
             }
             Lane::Planes => {
                 self.inner.extend(slice.inner_stream.map(|stream| (slice.start_ns, stream)));
-                Ok(self.to.skip())
+                self.pass_over()
             }
-            Lane::Other => Ok(self.to.skip()),
+            Lane::Other => self.pass_over(),
         }
     }
 
@@ -321,7 +336,9 @@ impl<'b> Trace<'b> {
     /// What is known only now: the devices, and which tasks are inside of collectives.
     fn settle(&mut self, mark: &Mark) {
         let devices = devices(&self.processes);
-        let device = |place: u32| devices.get(place as usize).or(devices.first()).copied().unwrap_or(0);
+        // Collectives are on no device's process; that they are the first one's holds as long as a trace has one.
+        let first = self.processes.iter().position(|process| process.has_tasks).unwrap_or(0);
+        let device = |place: u32| devices.get(place as usize).or(devices.get(first)).copied().unwrap_or(0);
         let inner = &self.inner;
         self.to.settle(
             mark,
@@ -350,11 +367,15 @@ impl Lane {
     }
 }
 
-/// The device of each process: what its label says; those that say nothing are counted.
-fn devices(processes: &[(Symbol, Option<u32>)]) -> Vec<u32> {
-    let labelled = processes.iter().any(|(_, label)| label.is_some());
-    let counted = |place: usize| if labelled { 0 } else { place as u32 };
-    processes.iter().enumerate().map(|(place, (_, label))| label.unwrap_or(counted(place))).collect()
+/// The device of each process: what its label says; devices whose labels say nothing are counted.
+fn devices(processes: &[Process]) -> Vec<u32> {
+    let mut counted = 0..;
+    let mut device = |process: &Process| match process.label {
+        Some(label) => label,
+        None if process.has_tasks => counted.next().unwrap_or(0),
+        None => 0,
+    };
+    processes.iter().map(&mut device).collect()
 }
 
 /// The stream of a task inside a collective.
