@@ -44,6 +44,7 @@ impl Profiles {
         profiles.write("serial", &serial(), &[]);
         profiles.write("waits", &serial(), &waits());
         profiles.write("starved", &starved(), &[]);
+        write_folder(profiles.path().join("run"), &serial(), &waits()).expect("the folder is ours");
         profiles.write("one", &parallel().into_iter().filter(|op| op.stream_id == Some(2)).collect::<Vec<_>>(), &[]);
         profiles
     }

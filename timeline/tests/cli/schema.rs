@@ -136,7 +136,14 @@ fn the_promised_fields_are_where_they_were_promised() {
 #[test]
 fn waits_of_our_own_are_shown_with_their_place_in_the_source() {
     let profiles = Profiles::new();
-    let overlap = json(profiles.path(), &["overlap", "waits.json"]);
+    for path in ["waits.json", "run"] {
+        shown_with_its_place(&json(profiles.path(), &["overlap", path]));
+        let report = json(profiles.path(), &["report", path]);
+        assert_eq!((&report["rows"], &report["waits"]), (&12.into(), &4.into()), "{path}");
+    }
+}
+
+fn shown_with_its_place(overlap: &Value) {
     let shown: Vec<_> = overlap["barriers"]
         .as_array()
         .expect("a list")

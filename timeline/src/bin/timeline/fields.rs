@@ -91,7 +91,7 @@ pub(crate) const FIELDS: &[Field] = &[
     field("control_ns", "ns", "",
         "Durations of control_rows added."),
     field("copy_rows", "count", "",
-        "Copies by a DMA engine. They are in no wall, sum or union."),
+        "Copies by a DMA engine. They are no operators and in no wall, sum or union."),
     field("copy_ns", "ns", "",
         "Durations of copy_rows added."),
     field("untimed_rows", "count", "0",
