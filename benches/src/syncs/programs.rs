@@ -13,8 +13,11 @@ mod layer {
     include!(concat!(env!("OUT_DIR"), "/layer.rs"));
 }
 
-/// All programs, by name.
-pub const ALL: [(&str, fn(&Log) -> Result<()>); 8] = [
+/// A program: its name, and a run of it.
+pub type Program = (&'static str, fn(&Log) -> Result<()>);
+
+/// All programs.
+pub const ALL: [Program; 8] = [
     ("random, 2 streams", random_2),
     ("random, 4 streams", random_4),
     ("random, 8 streams", random_8),

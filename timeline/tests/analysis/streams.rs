@@ -135,5 +135,5 @@ fn a_stream_that_is_not_there_is_refused_with_those_that_are() {
     let refused = |options: &Options| Analysis::new(&capture, options).err();
     assert_eq!(refused(&given(&[5], &[2], &[])), Some(Error::NoStream { stream: 5, have: vec![2] }));
     assert_eq!(refused(&given(&[2], &[2], &[])), Some(Error::SameStream(2)));
-    assert_eq!(refused(&Options { roles: vec![(9, Role::Side)], ..Options::default() }).is_some(), true);
+    assert!(refused(&Options { roles: vec![(9, Role::Side)], ..Options::default() }).is_some());
 }

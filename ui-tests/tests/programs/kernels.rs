@@ -24,7 +24,7 @@ impl Flags {
 
     /// For what ends a program.
     pub(crate) fn seldom(&self) -> bool {
-        self.step() % 12 == 0
+        self.step().is_multiple_of(12)
     }
 
     /// Zero, one or many.
@@ -79,7 +79,7 @@ impl Slow {
         let next = seed.wrapping_mul(0xd128_2b27_5e3f_a34d) ^ (seed >> 29);
         DELAY.set(next.max(1));
         // Mostly short, now and then long enough for everything else to overtake.
-        let turns = |bits: u64| if bits % 32 == 0 { (bits >> 5) % 10_000 } else { (bits >> 5) % 100 } as u32;
+        let turns = |bits: u64| if bits.is_multiple_of(32) { (bits >> 5) % 10_000 } else { (bits >> 5) % 100 } as u32;
         Slow { what, factor, turns: [turns(next >> 20), turns(next >> 40)] }
     }
 }

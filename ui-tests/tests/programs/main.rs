@@ -9,10 +9,13 @@ mod sufficient;
 use kernels::{Flags, State};
 use multicore::prelude::*;
 
+/// A run of a generated function.
+type Run = fn(&mut State, &[Stream], &Tensor, &Flags) -> Result<Vec<Tensor>>;
+
 /// A generated function.
 pub(crate) struct Program {
     name: &'static str,
-    run: fn(&mut State, &[Stream], &Tensor, &Flags) -> Result<Vec<Tensor>>,
+    run: Run,
     /// Of forms in which the rules of syntax see exactly what is touched.
     exact: bool,
     /// And without branches and loops.
