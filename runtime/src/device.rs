@@ -131,7 +131,7 @@ impl Device {
     /// [`Error::DeviceSpec`].
     pub fn open(spec: &str) -> Result<Device> {
         let spec = Spec::parse(spec)?;
-        let reports = Arc::new(Reports::new());
+        let reports = Arc::new(Reports::new(0));
         let backend: Arc<dyn Backend> = match &spec.kind {
             Kind::Host { workers } => Host::open(*workers, spec.streams, reports.clone())?,
             Kind::Sim(model) => Sim::open((**model).clone(), spec.streams, vec![reports.clone()]).remove(0),
@@ -149,7 +149,7 @@ impl Device {
         let Kind::Sim(model) = &parsed.kind else {
             return (0..ranks).map(|_| Device::open(spec)).collect();
         };
-        let reports: Vec<_> = (0..ranks).map(|_| Arc::new(Reports::new())).collect();
+        let reports: Vec<_> = (0..ranks as u32).map(|rank| Arc::new(Reports::new(rank))).collect();
         let backends = Sim::open((**model).clone(), parsed.streams, reports.clone());
         backends
             .into_iter()

@@ -47,6 +47,8 @@ struct Noted {
 
 /// Where workers put what they have to say.
 pub(crate) struct Reports {
+    /// The number of the device among those that were opened together.
+    rank: u32,
     opened: Instant,
     tracing: AtomicBool,
     trace: Mutex<Noted>,
@@ -56,8 +58,9 @@ pub(crate) struct Reports {
 }
 
 impl Reports {
-    pub(crate) fn new() -> Reports {
+    pub(crate) fn new(rank: u32) -> Reports {
         Reports {
+            rank,
             opened: Instant::now(),
             tracing: AtomicBool::new(false),
             trace: Mutex::default(),
@@ -108,6 +111,7 @@ impl Reports {
         };
         let mut noted = self.trace.lock();
         let record = Record {
+            device_id: self.rank,
             stream_id: Some(launched.stream),
             task_id: Some(noted.operators.len() as u64),
             start_ns: start,
@@ -137,6 +141,7 @@ impl Reports {
         let at = |of: &[u64], stream: u32| of.get(stream as usize).copied().unwrap_or(0);
         let syncs = ledger.syncs.take(&noted.launches, |stream| at(&reached, stream), |stream| at(&issued, stream));
         noted.launches.keep_last();
+        let syncs = syncs.into_iter().map(|sync| Sync { device_id: self.rank, ..sync }).collect();
         Trace { operators, syncs }
     }
 

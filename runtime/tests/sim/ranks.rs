@@ -100,6 +100,7 @@ fn a_collective_takes_as_long_as_its_last_rank() -> Result<()> {
     let (a, b) = (sent(&first), sent(&second));
     assert!(a.start_ns < b.start_ns, "the first rank was there earlier");
     assert_eq!(a.end_ns(), b.end_ns());
+    assert_eq!((a.device_id, b.device_id), (0, 1));
     let matmul = first.iter().find(|r| r.op_type == "MatMul").expect("it ran");
     assert_eq!(overlap(matmul, &a), matmul.duration_ns);
     Ok(())

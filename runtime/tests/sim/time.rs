@@ -104,6 +104,29 @@ fn a_dry_device_has_no_values_and_no_memory() -> Result<()> {
     Ok(())
 }
 
+/// What was measured comes before what is computed; between two numbers of cores it is interpolated.
+#[test]
+fn a_table_of_measured_times() {
+    let path = std::env::temp_dir().join(format!("multicore-measured-{}.csv", std::process::id()));
+    let shape = "\"4096,4096;4096,4096\"";
+    let text = format!("operator,shape,cores,us\nMatMul,{shape},24,400\nMatMul,{shape},12,700\n");
+    std::fs::write(&path, text).expect("the temporary folder takes a file");
+    let spec = format!("{CHIP},costs={}", path.display());
+    let records = profile(&spec, |device| {
+        let x = square(4096)?;
+        for cube in [24, 12, 16] {
+            device.set_core_limit(CoreLimit::NONE.with_cube(cube))?;
+            x.matmul(&x)?;
+        }
+        x.add(&x).map(drop)
+    });
+    std::fs::remove_file(&path).expect("it was written");
+    let us: Vec<u64> = of(&records, "MatMul").iter().map(|r| r.duration_ns / 1000).collect();
+    // 100 us + 7200 us / cores goes through both.
+    assert_eq!(us, [400, 700, 550]);
+    assert!(of(&records, "Add")[0].duration_ns > 10_000, "what is not in the table is computed");
+}
+
 /// Failures go where they go on `host`: dependents do not run, the rest does.
 #[test]
 fn a_kernel_that_fails() -> Result<()> {
