@@ -57,7 +57,7 @@ pub(crate) struct Part {
 }
 
 /// What a node does with a place: a variable, or a field path in it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Access {
     pub(crate) var: VarId,
     /// The fields, outermost first, as numbers of their names.
@@ -67,6 +67,17 @@ pub(crate) struct Access {
     pub(crate) whole: bool,
     /// Through a borrow that may be a part of the place.
     pub(crate) part: Option<Part>,
+}
+
+impl Clone for Access {
+    fn clone(&self) -> Access {
+        Access { path: copied(&self.path), ..*self }
+    }
+}
+
+/// A field path once more. Most are empty, and hundreds of thousands are copied in a build that is not optimised.
+pub(crate) fn copied(path: &[u32]) -> Vec<u32> {
+    if path.is_empty() { Vec::new() } else { path.to_vec() }
 }
 
 impl Access {

@@ -9,7 +9,7 @@ use syn::ext::IdentExt;
 use syn::{FnArg, Ident, Pat, Receiver, ReceiverKind, Type};
 
 use crate::access::rules;
-use crate::model::{Part, Position, VarId};
+use crate::model::{Part, Position, VarId, copied};
 
 /// How far the accesses of a name reach what it was made from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,12 +23,18 @@ pub(crate) enum Reach {
 }
 
 /// A place that a name may hold a borrow of.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Alias {
     pub(crate) var: VarId,
     pub(crate) path: Vec<u32>,
     pub(crate) part: Option<Part>,
     pub(crate) reach: Reach,
+}
+
+impl Clone for Alias {
+    fn clone(&self) -> Alias {
+        Alias { path: copied(&self.path), ..*self }
+    }
 }
 
 /// What is known about a binding.

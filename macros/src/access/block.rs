@@ -254,19 +254,18 @@ impl Walk<'_, '_> {
         {
             return (MAIN, true, false);
         }
-        let written = text::of(expr);
         if let Some(place) = self.fixed_place(stream) {
             let facts = self.seen.scopes.facts(place.var);
             if !facts.mutable && !facts.exclusive {
                 let since = facts.since;
                 let key = (place.var, place.path);
                 let known = self.streams.get(&key).copied();
-                let stream = known.unwrap_or_else(|| self.model.stream_since(written, since));
+                let stream = known.unwrap_or_else(|| self.model.stream_since(text::of(expr), since));
                 self.streams.insert(key, stream);
                 return (stream, false, false);
             }
         }
-        (self.model.begin_unknown(written), false, true)
+        (self.model.begin_unknown(text::of(expr)), false, true)
     }
 
     /// A new scope with the names of a pattern in it, for an arm or a body.

@@ -256,15 +256,10 @@ impl Walk<'_, '_> {
         value.lazy |= matches!(bare(&repeated.expr), Expr::Call(call) if !matches!(&*call.func, Expr::Path(path) if rules::callee(&path.path) != rules::Callee::Unknown));
         if value.lazy {
             // Each step may launch. What it uses is borrowed for all of the loop, so nothing can come to it meanwhile.
-            let expects = self.launch(&value.uses, first::of(&repeated.expr));
+            let holds = self.held(&value);
+            let expects = self.launch(value.uses, first::of(&repeated.expr));
             crate::emit::place::before_call(&mut repeated.expr, None, expects);
-            value = Value {
-                fresh: !value.host,
-                host: value.host,
-                indexed: value.indexed,
-                holds: self.held(&value),
-                ..Value::default()
-            };
+            value = Value { fresh: !value.host, host: value.host, indexed: value.indexed, holds, ..Value::default() };
         }
         let target = self.open_target(repeated.label.as_ref(), true, &Dest::Ignore);
         let start = self.model.open_loop();

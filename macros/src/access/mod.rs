@@ -25,7 +25,7 @@ use syn::{Ident, ItemFn};
 
 use crate::diag::Diagnostics;
 use crate::emit::writer::Writer;
-use crate::model::{Access, Builder, MAIN, Mode, Model, NodeId, Op, StreamId, TargetId, VarId};
+use crate::model::{Access, Builder, MAIN, Mode, Model, NodeId, Op, StreamId, TargetId, VarId, copied};
 use crate::parse::{Blocks, StreamBlock};
 use crate::resolve::{Alias, Bound, Reach, Scopes};
 
@@ -83,7 +83,7 @@ pub(crate) fn see(streams: &[Ident], function: &mut ItemFn, blocks: Blocks, diag
 pub(crate) fn write(streams: &[Ident], function: &mut ItemFn, seen: Seen, writer: &mut Writer<'_>) -> Seen {
     let mut walk = Walk::new(seen, Some(writer));
     walk.function(streams, function);
-    Seen { model: walk.model.finish(), ..walk.seen }
+    walk.seen
 }
 
 /// Where a variable is first written behind a node.
@@ -157,11 +157,15 @@ impl Value {
 
     /// What a value made of this one may hold.
     fn lent(&self) -> Vec<Alias> {
-        let lent = self.uses.iter().filter_map(|used| {
-            let Access { var, path, part, .. } = used.access.clone();
-            Some(Alias { var, path, part, reach: used.lends? })
-        });
-        lent.chain(self.holds.iter().cloned()).collect()
+        let mut lent = Vec::with_capacity(self.uses.len() + self.holds.len());
+        for used in &self.uses {
+            if let Some(reach) = used.lends {
+                let Access { var, ref path, part, .. } = used.access;
+                lent.push(Alias { var, path: copied(path), part, reach });
+            }
+        }
+        lent.extend_from_slice(&self.holds);
+        lent
     }
 }
 
@@ -237,6 +241,8 @@ struct Walk<'w, 'p> {
     /// Taken over since the statement began.
     moved: Vec<VarId>,
     targets: Vec<Target>,
+    /// How many closures and `async` blocks lie around.
+    captures: u32,
     /// `reads` and `writes` of the blocks around.
     effects: Vec<Vec<Access>>,
     met: Met,
@@ -265,13 +271,15 @@ impl Met {
     }
 
     /// Adds something of `var` to the list, unless it is there. True if it was added.
-    fn insert<T: Clone + PartialEq>(&mut self, list: &mut Vec<T>, new: &T, var: VarId) -> bool {
-        let met = self.at.get(var.index()).filter(|(round, _)| *round == self.round);
-        if met.is_some_and(|(_, at)| list[*at] == *new || list.contains(new)) {
+    fn insert<T: PartialEq>(&mut self, list: &mut Vec<T>, new: T, var: VarId) -> bool {
+        if let Some(&(round, at)) = self.at.get(var.index())
+            && round == self.round
+            && (list[at] == new || list.contains(&new))
+        {
             return false;
         }
         self.note(var, list.len());
-        list.push(new.clone());
+        list.push(new);
         true
     }
 }
@@ -300,6 +308,7 @@ impl<'w, 'p> Walk<'w, 'p> {
             moves: Vec::new(),
             moved: Vec::new(),
             targets: Vec::new(),
+            captures: 0,
             effects: Vec::new(),
             met: Met::default(),
         }
@@ -326,6 +335,11 @@ impl<'w, 'p> Walk<'w, 'p> {
         }
     }
 
+    /// Is this the second walk? All that can be learned is known by then, and the model is made.
+    fn is_writing(&self) -> bool {
+        self.output.is_some()
+    }
+
     /// New variables.
     fn declare(&mut self, vars: &[VarId]) -> Vec<TokenStream> {
         let mut written = Vec::new();
@@ -339,11 +353,15 @@ impl<'w, 'p> Walk<'w, 'p> {
 
     /// Something that may launch. What it must expect is put before the statement if that is early enough, and returned
     /// otherwise.
-    fn launch(&mut self, uses: &[Use], span: Span) -> Vec<TokenStream> {
-        let mut accesses: Vec<Access> = Vec::with_capacity(uses.len());
-        self.met.clear();
-        for used in uses {
-            self.met.insert(&mut accesses, &used.access, used.access.var);
+    fn launch(&mut self, uses: Vec<Use>, span: Span) -> Vec<TokenStream> {
+        let mut accesses: Vec<Access> = Vec::new();
+        if !self.is_writing() || self.captures > 0 {
+            accesses.reserve(uses.len());
+            self.met.clear();
+            for used in uses {
+                let var = used.access.var;
+                self.met.insert(&mut accesses, used.access, var);
+            }
         }
         let node = self.node(accesses, span, false);
         let expects = self.output.as_mut().map(|output| output.expects(node)).unwrap_or_default();
@@ -407,6 +425,9 @@ impl<'w, 'p> Walk<'w, 'p> {
 
     /// What a value tells about the variable that gets it.
     fn learn(&mut self, to: &Access, value: &Value) {
+        if self.is_writing() {
+            return;
+        }
         let lent = value.lent();
         let scopes = &mut self.seen.scopes;
         let facts = scopes.facts_mut(to.var);
@@ -416,9 +437,10 @@ impl<'w, 'p> Walk<'w, 'p> {
         facts.lazy |= value.lazy;
         self.met.clear();
         facts.aliases.iter().enumerate().for_each(|(at, alias)| self.met.note(alias.var, at));
-        for alias in lent.iter().filter(|alias| alias.var != to.var) {
-            if self.met.insert(&mut facts.aliases, alias, alias.var) {
-                facts.exclusive |= alias.reach == Reach::Same;
+        for alias in lent.into_iter().filter(|alias| alias.var != to.var) {
+            let (var, reach) = (alias.var, alias.reach);
+            if self.met.insert(&mut facts.aliases, alias, var) {
+                facts.exclusive |= reach == Reach::Same;
             }
         }
         // Until one of the two is written: whoever uses the one reads the other's memory, a first write to copy it.

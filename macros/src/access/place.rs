@@ -5,7 +5,7 @@ use syn::ext::IdentExt;
 use syn::{Expr, Member, UnOp};
 
 use super::{Use, Value, Walk};
-use crate::model::{Access, Mode, VarId};
+use crate::model::{Access, Mode, VarId, copied};
 use crate::resolve::{Alias, Reach, Scopes};
 
 /// How an expression uses a place.
@@ -132,11 +132,15 @@ impl Walk<'_, '_> {
     /// What a value computed from this one may hold a borrow of. What nobody can write meanwhile does not matter.
     pub(super) fn held(&mut self, value: &Value) -> Vec<Alias> {
         let mut held = Vec::new();
+        if self.is_writing() {
+            return held;
+        }
         self.met.clear();
         for alias in value.lent() {
             let facts = self.seen.scopes.facts(alias.var);
             if facts.mutable || facts.exclusive {
-                self.met.insert(&mut held, &alias, alias.var);
+                let var = alias.var;
+                self.met.insert(&mut held, alias, var);
             }
         }
         held
@@ -148,22 +152,25 @@ impl Walk<'_, '_> {
         let facts = scopes.facts(place.var);
         let mut uses = Vec::with_capacity(1 + facts.aliases.len());
         let is_data = |var: VarId| scopes.is_alive(var) && !scopes.facts(var).is_host();
-        for alias in facts.aliases.iter().filter(|alias| is_data(alias.var)) {
+        if is_data(place.var) {
+            uses.push(Use { access: Access { mode, ..place }, lends, moves });
+        }
+        for alias in &facts.aliases {
+            if !is_data(alias.var) {
+                continue;
+            }
             let mode = match alias.reach {
                 Reach::Read => Mode::Read,
                 Reach::Same => mode,
                 Reach::Write => Mode::Write,
             };
             let part = alias.part.or(facts.part);
-            let access = Access { var: alias.var, path: alias.path.clone(), mode, whole: true, part };
+            let access = Access { var: alias.var, path: copied(&alias.path), mode, whole: true, part };
             let lends = match alias.reach {
                 Reach::Read => Some(Reach::Read),
                 reach => lends.or(Some(reach)),
             };
             uses.push(Use { access, lends, moves: false });
-        }
-        if is_data(place.var) {
-            uses.insert(0, Use { access: Access { mode, ..place }, lends, moves });
         }
         uses
     }

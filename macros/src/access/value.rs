@@ -208,13 +208,15 @@ impl Walk<'_, '_> {
             Known::Operator | Known::Method(_) if value.host && !value.lazy => return Value::host(),
             _ => {}
         }
-        let expects = self.launch(&value.uses, first::of(expr));
+        let is_host = compares || assigns;
+        let holds = if is_host { Vec::new() } else { self.held(&value) };
+        let expects = self.launch(value.uses, first::of(expr));
         place::before_call(expr, last_launch, expects);
-        if compares || assigns {
+        if is_host {
             return Value::host();
         }
         let lazy = value.lazy && !matches!(known, Known::Method(Method { consumes: true, .. }));
-        Value { fresh: true, lazy, holds: self.held(&value), ..Value::default() }
+        Value { fresh: true, lazy, holds, ..Value::default() }
     }
 
     fn macro_call(&mut self, expr: &mut Expr) -> Value {
@@ -231,12 +233,13 @@ impl Walk<'_, '_> {
         let diverges = rules::diverges(&mac.path);
         let value = self.tokens(mac.tokens.clone());
         let span = first::of_path(&mac.path);
-        let expects = self.launch(&value.uses, span);
+        let holds = self.held(&value);
+        let expects = self.launch(value.uses, span);
         place::before_call(expr, None, expects);
         if diverges {
             self.model.exit(Exit::Return);
         }
-        Value { fresh: true, holds: self.held(&value), ..Value::default() }
+        Value { fresh: true, holds, ..Value::default() }
     }
 
     /// Tokens that are not understood: each name that is a variable is passed by value, or written if it can be.
@@ -281,7 +284,9 @@ impl Walk<'_, '_> {
         let launches = self.launches;
         self.model.open();
         self.seen.scopes.enter();
+        self.captures += 1;
         body(self);
+        self.captures -= 1;
         self.point(Span::call_site());
         self.seen.scopes.leave();
         let inside = self.model.close();

@@ -26,10 +26,10 @@ use crate::plan::{Plan, Update, Wait, WaitKind};
 
 /// Finds the plan.
 pub(crate) fn analyse(model: &Model) -> Plan {
-    let Survey { overwritten, declared, barriers } = Survey::of(model);
+    let Survey { overwritten, declared, barriers, .. } = Survey::of(model);
     let leaving = vec![Leaving::default(); model.targets as usize];
-    let mut analysis =
-        Analysis { model, overwritten, declared, barriers, plan: Plan::default(), leaving, final_pass: true };
+    let plan = Plan::default();
+    let mut analysis = Analysis { model, overwritten, declared, barriers, plan, leaving, passed: 0, final_pass: true };
     analysis.seq(&model.body, Some(State::new(model)));
     analysis.plan
 }
@@ -49,13 +49,16 @@ type Reached = Option<State>;
 struct Analysis<'m> {
     model: &'m Model,
     plan: Plan,
-    /// The variables that some node writes, or what takes over their events: readers of others need not be remembered.
-    overwritten: Vec<bool>,
+    /// For each variable, the number of nodes before the end of the last that writes it, or what takes over its events:
+    /// who reads it behind that need not be remembered.
+    overwritten: Vec<u32>,
     /// The variables that blocks say they touch: no launch shows it, so whoever uses them waits anyway.
     declared: Vec<bool>,
     /// The streams that wait for something whether or not they touch it.
     barriers: Vec<bool>,
     leaving: Vec<Leaving>,
+    /// The number of nodes before here, in source order.
+    passed: u32,
     /// Loops around have reached their fixpoint: what is found goes into the plan.
     final_pass: bool,
 }
@@ -73,7 +76,10 @@ impl Analysis<'_> {
             Op::Declare(var) => state.declare(*var),
             Op::Begin(stream) => state.begin(*stream),
             Op::End(stream) => state.end(*stream),
-            Op::Launch(node) => self.node(node, &mut state),
+            Op::Launch(node) => {
+                self.passed = node.id.0;
+                self.node(node, &mut state);
+            }
             Op::Touch(access) => self.touch(access, false, &mut state),
             Op::Point(point) => state.commit(point, self.barriers[point.stream.index()]),
             Op::Move(moved) => state.transfer(moved.id, &moved.from, &moved.to, moved.replaces),
@@ -177,7 +183,7 @@ impl Analysis<'_> {
     }
 
     fn touch(&self, access: &Access, ordered: bool, state: &mut State) {
-        if access.mode == Mode::Write || self.overwritten[access.var.index()] {
+        if access.mode == Mode::Write || self.passed < self.overwritten[access.var.index()] {
             state.touch(access, ordered);
         }
     }
@@ -213,47 +219,59 @@ impl Analysis<'_> {
 
 /// What is known of a function before it is gone through.
 struct Survey {
-    overwritten: Vec<bool>,
+    overwritten: Vec<u32>,
     declared: Vec<bool>,
     barriers: Vec<bool>,
+    passed: u32,
 }
 
 impl Survey {
     fn of(model: &Model) -> Survey {
-        let variables = || vec![false; model.variables as usize];
-        let barriers = vec![false; model.streams.len()];
-        let mut survey = Survey { overwritten: variables(), declared: variables(), barriers };
+        let variables = model.variables as usize;
+        let (overwritten, declared) = (vec![0; variables], vec![false; variables]);
+        let mut survey = Survey { overwritten, declared, barriers: vec![false; model.streams.len()], passed: 0 };
         survey.mark(&model.body);
-        let count = |some: &[bool]| some.iter().filter(|one| **one).count();
-        loop {
-            let before = count(&survey.overwritten) + count(&survey.declared);
+        let mut changed = true;
+        while std::mem::take(&mut changed) {
             for [from, to] in model.moves.iter().rev() {
-                survey.overwritten[from.index()] |= survey.overwritten[to.index()];
-                survey.declared[to.index()] |= survey.declared[from.index()];
-            }
-            if before == count(&survey.overwritten) + count(&survey.declared) {
-                return survey;
+                let (overwritten, declared) = (survey.overwritten[to.index()], survey.declared[from.index()]);
+                changed |= survey.overwritten[from.index()] < overwritten || declared && !survey.declared[to.index()];
+                survey.overwritten[from.index()] = overwritten.max(survey.overwritten[from.index()]);
+                survey.declared[to.index()] |= declared;
             }
         }
+        survey
     }
 
     fn mark(&mut self, seq: &Seq) {
         for op in seq {
             match op {
                 Op::Launch(node) => {
-                    for access in &node.accesses {
-                        self.overwritten[access.var.index()] |= access.mode == Mode::Write;
-                    }
+                    self.passed = node.id.0;
+                    node.accesses.iter().for_each(|access| self.write(access));
                     self.barriers[node.stream.index()] |= node.barrier;
                 }
                 Op::Touch(access) => {
-                    self.overwritten[access.var.index()] |= access.mode == Mode::Write;
+                    self.write(access);
                     self.declared[access.var.index()] = true;
                 }
                 Op::Branch { arms, .. } => arms.iter().for_each(|arm| self.mark(arm)),
-                Op::Loop { body, .. } | Op::Labelled { body, .. } => self.mark(body),
+                Op::Labelled { body, .. } => self.mark(body),
+                Op::Loop { body, .. } => {
+                    let start = self.passed;
+                    self.mark(body);
+                    // What one round writes comes behind what the round before has read.
+                    let end = self.passed + 1;
+                    self.overwritten.iter_mut().filter(|last| **last > start).for_each(|last| *last = end);
+                }
                 _ => {}
             }
+        }
+    }
+
+    fn write(&mut self, access: &Access) {
+        if access.mode == Mode::Write {
+            self.overwritten[access.var.index()] = self.passed + 1;
         }
     }
 }

@@ -106,8 +106,38 @@ pub(crate) struct State {
     /// The last point of each stream.
     last: Vec<Position>,
     entries: Vec<Rc<Vec<Entry>>>,
-    /// Touched since the last point.
-    pending: Vec<Pending>,
+    pending: Waiting,
+}
+
+/// What was touched since the last point, each access once. In a long function that may be hundreds, and a list without
+/// duplicates must not take the square of that.
+#[derive(Clone, Debug, Default)]
+struct Waiting {
+    list: Vec<Pending>,
+    /// For each variable, one more than where it was put into the list last; 0 for those that are not in it.
+    last: Vec<u32>,
+}
+
+impl Waiting {
+    fn find(&mut self, access: &Access) -> Option<&mut Pending> {
+        let at = self.last[access.var.index()].checked_sub(1)? as usize;
+        if self.list[at].access == *access {
+            return Some(&mut self.list[at]);
+        }
+        self.list.iter_mut().find(|pending| pending.access == *access)
+    }
+
+    fn push(&mut self, pending: Pending) {
+        self.last[pending.access.var.index()] = self.list.len() as u32 + 1;
+        self.list.push(pending);
+    }
+
+    fn take(&mut self) -> Vec<Pending> {
+        for pending in &self.list {
+            self.last[pending.access.var.index()] = 0;
+        }
+        std::mem::take(&mut self.list)
+    }
 }
 
 /// An access that no point has recorded yet.
@@ -126,7 +156,7 @@ impl State {
             known: model.streams.iter().map(|stream| (!stream.unknown).then(Known::default)).collect(),
             last: vec![0; model.streams.len()],
             entries: vec![Rc::default(); model.variables as usize],
-            pending: Vec::new(),
+            pending: Waiting { list: Vec::new(), last: vec![0; model.variables as usize] },
         }
     }
 
@@ -169,8 +199,7 @@ impl State {
     }
 
     pub(crate) fn touch(&mut self, access: &Access, ordered: bool) {
-        let same = |pending: &&mut Pending| pending.access.var.0 == access.var.0 && pending.access == *access;
-        match self.pending.iter_mut().find(same) {
+        match self.pending.find(access) {
             Some(pending) => (pending.sure, pending.ordered) = (true, pending.ordered || ordered),
             None => self.pending.push(Pending { access: access.clone(), sure: true, ordered }),
         }
@@ -179,7 +208,7 @@ impl State {
     /// A point: what was touched can be recorded from here on. `has_barriers`: the stream waits for something anyway.
     pub(crate) fn commit(&mut self, point: &Point, has_barriers: bool) {
         let Point { id, stream, position, ref defines } = *point;
-        let mut pending = std::mem::take(&mut self.pending);
+        let mut pending = self.pending.take();
         if pending.is_empty() && defines.is_empty() {
             return;
         }
@@ -303,15 +332,15 @@ impl State {
                 changed |= join_entries(mine, theirs);
             }
         }
-        for mine in &mut self.pending {
-            let theirs = other.pending.iter().find(|theirs| theirs.access == mine.access);
+        for mine in &mut self.pending.list {
+            let theirs = other.pending.list.iter().find(|theirs| theirs.access == mine.access);
             let sure = mine.sure && theirs.is_some_and(|theirs| theirs.sure);
             changed |= mine.sure && !sure;
             mine.sure = sure;
             mine.ordered &= theirs.is_none_or(|theirs| theirs.ordered);
         }
-        for theirs in &other.pending {
-            if !self.pending.iter().any(|mine| mine.access == theirs.access) {
+        for theirs in &other.pending.list {
+            if self.pending.find(&theirs.access).is_none() {
                 self.pending.push(Pending { sure: false, ..theirs.clone() });
                 changed = true;
             }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::Expr;
+use syn::{Expr, Token};
 
 use crate::first;
 use crate::model::{MoveId, NodeId, PointId, VarId};
@@ -132,26 +132,35 @@ impl<'p> Writer<'p> {
         self.depth += 1;
         let (region, on) = (Ident::new("__mc", self.error), own("__on"));
         let index = Literal::usize_unsuffixed(index);
-        let cube = block.cube.as_ref().map(|cores| quote!(.with_cube(#cores)));
-        let vector = block.vector.as_ref().map(|cores| quote!(.with_vector(#cores)));
-        let cores = quote!(__multicore::CoreLimit::NONE #cube #vector);
-        let question = quote_spanned!(self.error=> ?);
+        // All in one piece: each piece that is put into another costs several calls of the compiler.
+        let (cube, vector) = (block.cube.iter(), block.vector.iter());
+        let question = Token![?](self.error);
         if is_main {
-            return quote!(let #on = #region.on_main(#index, #cores)#question;);
+            return quote! {
+                let #on = #region.on_main(
+                    #index, __multicore::CoreLimit::NONE #(.with_cube(#cube))* #(.with_vector(#vector))*
+                )#question;
+            };
         }
-        let stream = match &block.stream {
-            stream @ Expr::Reference(_) => stream.to_token_stream(),
-            stream @ (Expr::Path(_)
+        let stream = &block.stream;
+        let span = first::of(stream);
+        let borrow = (!matches!(stream, Expr::Reference(_))).then(|| Token![&](span));
+        let in_parentheses = match stream {
+            Expr::Reference(_)
+            | Expr::Path(_)
             | Expr::Field(_)
             | Expr::Index(_)
             | Expr::Call(_)
             | Expr::MethodCall(_)
-            | Expr::Paren(_)) => {
-                quote_spanned!(first::of(stream)=> &#stream)
-            }
-            stream => quote_spanned!(first::of(stream)=> &(#stream)),
+            | Expr::Paren(_) => None,
+            stream => Some(quote_spanned!(span=> (#stream))),
         };
-        quote!(let #on = #region.on(#index, #stream, #cores)#question;)
+        let stream: &dyn ToTokens = in_parentheses.as_ref().map_or(stream, |stream| stream);
+        quote! {
+            let #on = #region.on(
+                #index, #borrow #stream, __multicore::CoreLimit::NONE #(.with_cube(#cube))* #(.with_vector(#vector))*
+            )#question;
+        }
     }
 
     pub(crate) fn left(&mut self) {
