@@ -5,7 +5,7 @@
 
 use proc_macro2::Span;
 use syn::parse::ParseStream;
-use syn::{Expr, ExprLit, ExprUnary, Ident, Lit, Token, UnOp};
+use syn::{Expr, ExprLit, ExprUnary, Ident, Lit, LitInt, Token, UnOp};
 
 use crate::diag::both;
 
@@ -31,7 +31,7 @@ impl Cores {
             }
             let key: Ident = content.parse()?;
             content.parse::<Token![=]>()?;
-            let count: Expr = content.parse()?;
+            let count = self::count(content)?;
             if !content.is_empty() {
                 content.parse::<Token![,]>()?;
             }
@@ -52,6 +52,16 @@ impl Cores {
         }
         Ok(cores)
     }
+}
+
+/// One count. Most are a number, and a parser of any expression takes its time.
+fn count(content: ParseStream<'_>) -> syn::Result<Expr> {
+    if content.peek(LitInt)
+        && (content.peek2(Token![,]) || content.cursor().literal().is_some_and(|(_, rest)| rest.eof()))
+    {
+        return Ok(Expr::Lit(ExprLit { attrs: Vec::new(), lit: content.parse()? }));
+    }
+    content.parse()
 }
 
 /// The error of a count that can be seen to be wrong; of any that is no literal if it must be one.

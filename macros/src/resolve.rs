@@ -134,7 +134,8 @@ impl Scopes {
     }
 
     pub(crate) fn get(&self, name: &Ident) -> Option<VarId> {
-        self.named(&name.unraw().to_string())
+        let name = name.to_string();
+        self.named(name.strip_prefix("r#").unwrap_or(&name))
     }
 
     pub(crate) fn named(&self, name: &str) -> Option<VarId> {
@@ -184,7 +185,10 @@ impl Scopes {
     pub(crate) fn reveal(&mut self, vars: &[VarId]) {
         for &var in vars {
             let name = self.facts(var).name.clone();
-            self.names.entry(name.clone()).or_default().push(var);
+            match self.names.get_mut(&name) {
+                Some(vars) => vars.push(var),
+                None => drop(self.names.insert(name.clone(), vec![var])),
+            }
             if let Some(scope) = self.open.last_mut() {
                 scope.names.push(name);
             }

@@ -74,7 +74,7 @@ impl Walk<'_, '_> {
             Stmt::Item(_) => Vec::new(),
             statement => self.point(first::of_statement(statement)),
         };
-        written.extend(std::mem::take(&mut self.statement.before).into_iter().map(verbatim));
+        written.append(&mut self.statement.before);
         written.push(statement);
         written.extend(after.into_iter().map(verbatim));
         self.seen.scopes.reveal(&names);
@@ -85,7 +85,7 @@ impl Walk<'_, '_> {
         let bound = self.seen.scopes.pattern(&local.pat, self.model.now());
         let names = bound.vars();
         let declared = self.declare(&names);
-        self.statement.before.extend(declared);
+        self.statement.before.extend(declared.into_iter().map(verbatim));
         if let Some(init) = &mut local.init {
             let dest = Dest::of(&bound);
             let fresh = if borrows(&local.pat) {
@@ -117,7 +117,7 @@ impl Walk<'_, '_> {
         }
         let needs_point = self.splits || !self.arrivals.is_empty() || !self.moves.is_empty();
         let after = if needs_point { self.point(first::of(&value)) } else { Vec::new() };
-        written.extend(std::mem::take(&mut self.statement.before).into_iter().map(verbatim));
+        written.append(&mut self.statement.before);
         finish(value, after, self.statement.launched, dest, written);
         fresh
     }
@@ -260,12 +260,12 @@ impl Walk<'_, '_> {
                 let since = facts.since;
                 let key = (place.var, place.path);
                 let known = self.streams.get(&key).copied();
-                let stream = known.unwrap_or_else(|| self.model.stream_since(text::of(expr), since));
+                let stream = known.unwrap_or_else(|| self.model.stream_since(text::of_expr(expr), since));
                 self.streams.insert(key, stream);
                 return (stream, false, false);
             }
         }
-        (self.model.begin_unknown(text::of(expr)), false, true)
+        (self.model.begin_unknown(text::of_expr(expr)), false, true)
     }
 
     /// A new scope with the names of a pattern in it, for an arm or a body.

@@ -20,7 +20,7 @@ impl Walk<'_, '_> {
     pub(super) fn block_operand(&mut self, expr: &mut Expr) -> Value {
         let var = self.seen.scopes.bind("block".to_owned(), self.model.now());
         let declared = self.declare(&[var]);
-        self.statement.before.extend(declared);
+        self.statement.before.extend(declared.into_iter().map(verbatim));
         let dest = Dest::To(vec![Access::new(var, Mode::Write)]);
         let fresh = self.walk_into(expr, &dest);
         let value = self.used(Access::new(var, Mode::Read), Usage::Value);
@@ -152,7 +152,7 @@ impl Walk<'_, '_> {
             Expr::Let(binding) => {
                 let value = self.operand(&mut binding.expr, Usage::Match);
                 let declared = self.see_through(&binding.pat, &value);
-                self.statement.before.extend(declared);
+                self.statement.before.extend(declared.into_iter().map(verbatim));
             }
             other => {
                 self.value(other);
@@ -256,7 +256,7 @@ impl Walk<'_, '_> {
         value.lazy |= matches!(bare(&repeated.expr), Expr::Call(call) if !matches!(&*call.func, Expr::Path(path) if rules::callee(&path.path) != rules::Callee::Unknown));
         if value.lazy {
             // Each step may launch. What it uses is borrowed for all of the loop, so nothing can come to it meanwhile.
-            let holds = self.held(&value);
+            let holds = self.held(&mut value);
             let expects = self.launch(value.uses, first::of(&repeated.expr));
             crate::emit::place::before_call(&mut repeated.expr, None, expects);
             value = Value { fresh: !value.host, host: value.host, indexed: value.indexed, holds, ..Value::default() };

@@ -19,9 +19,8 @@ mod tests;
 use std::collections::HashMap;
 
 use proc_macro2::{Span, TokenStream};
-use quote::quote;
 use syn::ext::IdentExt;
-use syn::{Ident, ItemFn};
+use syn::{Expr, Ident, ItemFn, Stmt, Token};
 
 use crate::diag::Diagnostics;
 use crate::emit::writer::Writer;
@@ -204,7 +203,7 @@ impl Dest {
 #[derive(Debug, Default)]
 struct Statement {
     /// What is written before it.
-    before: Vec<TokenStream>,
+    before: Vec<Stmt>,
     /// Something that may launch is evaluated already: what is written before the statement would come too early.
     launched: bool,
 }
@@ -369,7 +368,9 @@ impl<'w, 'p> Walk<'w, 'p> {
         if std::mem::replace(&mut self.statement.launched, true) {
             return expects;
         }
-        self.statement.before.extend(expects.into_iter().map(|expect| quote!(#expect;)));
+        let statements =
+            expects.into_iter().map(|expect| Stmt::Expr(Expr::Verbatim(expect), Some(<Token![;]>::default())));
+        self.statement.before.extend(statements);
         Vec::new()
     }
 
@@ -437,9 +438,9 @@ impl<'w, 'p> Walk<'w, 'p> {
         facts.lazy |= value.lazy;
         self.met.clear();
         facts.aliases.iter().enumerate().for_each(|(at, alias)| self.met.note(alias.var, at));
-        for alias in lent.into_iter().filter(|alias| alias.var != to.var) {
+        for alias in lent {
             let (var, reach) = (alias.var, alias.reach);
-            if self.met.insert(&mut facts.aliases, alias, var) {
+            if var != to.var && self.met.insert(&mut facts.aliases, alias, var) {
                 facts.exclusive |= reach == Reach::Same;
             }
         }

@@ -130,17 +130,26 @@ impl Walk<'_, '_> {
     }
 
     /// What a value computed from this one may hold a borrow of. What nobody can write meanwhile does not matter.
-    pub(super) fn held(&mut self, value: &Value) -> Vec<Alias> {
-        let mut held = Vec::new();
+    pub(super) fn held(&mut self, value: &mut Value) -> Vec<Alias> {
         if self.is_writing() {
-            return held;
+            return Vec::new();
         }
+        let mut held = Vec::with_capacity(value.uses.len() + value.holds.len());
         self.met.clear();
-        for alias in value.lent() {
-            let facts = self.seen.scopes.facts(alias.var);
-            if facts.mutable || facts.exclusive {
-                let var = alias.var;
-                self.met.insert(&mut held, alias, var);
+        let (scopes, met) = (&self.seen.scopes, &mut self.met);
+        let can_be_written = |var: VarId| scopes.facts(var).mutable || scopes.facts(var).exclusive;
+        for used in &value.uses {
+            if let Some(reach) = used.lends
+                && can_be_written(used.access.var)
+            {
+                let Access { var, ref path, part, .. } = used.access;
+                met.insert(&mut held, Alias { var, path: copied(path), part, reach }, var);
+            }
+        }
+        for alias in std::mem::take(&mut value.holds) {
+            let var = alias.var;
+            if can_be_written(var) {
+                met.insert(&mut held, alias, var);
             }
         }
         held

@@ -198,7 +198,7 @@ impl Walk<'_, '_> {
         {
             self.learn(&Access::new(var, Mode::Write), &Value::of(parts[1..].to_vec()));
         }
-        let value = Value::of(parts);
+        let mut value = Value::of(parts);
         match known {
             Known::Method(Method { describes: true, .. }) | Known::Callee(Callee::Drops) => return Value::host(),
             Known::Callee(Callee::Empty) => return Value::default(),
@@ -209,7 +209,7 @@ impl Walk<'_, '_> {
             _ => {}
         }
         let is_host = compares || assigns;
-        let holds = if is_host { Vec::new() } else { self.held(&value) };
+        let holds = if is_host { Vec::new() } else { self.held(&mut value) };
         let expects = self.launch(value.uses, first::of(expr));
         place::before_call(expr, last_launch, expects);
         if is_host {
@@ -231,9 +231,9 @@ impl Walk<'_, '_> {
             return if elements.is_empty() { Value::default() } else { self.all(&mut elements) };
         }
         let diverges = rules::diverges(&mac.path);
-        let value = self.tokens(mac.tokens.clone());
+        let mut value = self.tokens(mac.tokens.clone());
         let span = first::of_path(&mac.path);
-        let holds = self.held(&value);
+        let holds = self.held(&mut value);
         let expects = self.launch(value.uses, span);
         place::before_call(expr, None, expects);
         if diverges {

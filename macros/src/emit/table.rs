@@ -58,10 +58,12 @@ impl Table {
         let stream = |site: &Site| seen.model.streams[site.stream.index()].text.clone();
         let variable = |var| seen.scopes.facts(var).name.clone();
         let blocks = seen.blocks.iter().flatten().zip(&seen.nesting).map(|(block, nested)| {
-            let limit = |kind, cores: &Option<_>| cores.as_ref().map(|cores| format!("{kind} = {}", text::of(cores)));
+            let limit = |kind, cores: &Option<syn::Expr>| {
+                cores.as_ref().map(|cores| format!("{kind} = {}", text::of_expr(cores)))
+            };
             let limits = [limit("cube", &block.cube), limit("vector", &block.vector)];
             let cores = limits.into_iter().flatten().collect::<Vec<_>>().join(", ");
-            Block { stream: text::of(&block.stream), line: line_of(block.span), cores, outer: nested.outer }
+            Block { stream: text::of_expr(&block.stream), line: line_of(block.span), cores, outer: nested.outer }
         });
         let records = plan.records.iter().map(|(point, variables)| {
             let site = &seen.points[point.index()];

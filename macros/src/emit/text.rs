@@ -1,13 +1,25 @@
 //! Tokens as text for people: streams and places as they stand in the source, near enough.
 
-use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Ident, Spacing, TokenStream, TokenTree};
 use quote::ToTokens;
+use syn::{Expr, ExprLit, Lit};
 
 /// The text of an expression on one line.
 pub(crate) fn of(tokens: impl ToTokens) -> String {
     let mut text = String::new();
     put(tokens.into_token_stream(), &mut text);
     text
+}
+
+/// The same, sooner for a name or a number, which most are.
+pub(crate) fn of_expr(expr: &Expr) -> String {
+    match expr {
+        Expr::Path(path) => {
+            path.path.get_ident().filter(|_| path.qself.is_none()).map_or_else(|| of(path), Ident::to_string)
+        }
+        Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => number.to_string(),
+        _ => of(expr),
+    }
 }
 
 fn put(tokens: TokenStream, text: &mut String) {
