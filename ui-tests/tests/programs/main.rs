@@ -4,6 +4,7 @@
 
 mod kernels;
 mod necessary;
+mod real;
 mod sufficient;
 
 use kernels::{Flags, State};
