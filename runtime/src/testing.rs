@@ -51,6 +51,9 @@ pub struct Observed {
     /// Launches that do not come after what the wait that was left out would have ordered before them. Counted for the
     /// waits of `after`, `reads` and `writes` alone.
     pub unordered: u64,
+    /// The same for the other waits: launches that go ahead of what they might have come after. Without a hazard they
+    /// touch none of it, so that the wait was a permission that they make no use of.
+    pub unused: u64,
 }
 
 /// The observation of a thread.
@@ -66,6 +69,7 @@ struct Missing {
     stream: Stream,
     /// The last thing issued on the stream then.
     position: u64,
+    always: bool,
     marks: Marks,
 }
 
@@ -110,10 +114,10 @@ impl Probe {
         if self.skipped != Some(wait) {
             return true;
         }
-        if always && !news.is_empty() {
+        if !news.is_empty() {
             let position = ledger.last(stream.slot()).position;
             drop(books);
-            self.missing.push(Missing { stream: stream.clone(), position, marks: news });
+            self.missing.push(Missing { stream: stream.clone(), position, always, marks: news });
         }
         false
     }
@@ -127,8 +131,9 @@ impl Probe {
                 missing.marks.iter().any(|mark| !clock.covers(*mark))
             }
         };
-        let unordered = self.missing.iter().filter(is_unordered).count() as u64;
-        Observed { unordered, ..self.observed }
+        let (unordered, unused): (Vec<_>, Vec<_>) =
+            self.missing.iter().filter(is_unordered).partition(|missing| missing.always);
+        Observed { unordered: unordered.len() as u64, unused: unused.len() as u64, ..self.observed }
     }
 }
 

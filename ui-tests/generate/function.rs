@@ -188,7 +188,7 @@ impl<'c> Function<'c> {
             Form::Look | Form::Step => format!("impl State {{\n{function}}}\n\n"),
             _ => format!("{function}\n"),
         };
-        let exact = self.exact && self.calls == 0 && form != Form::Recurse;
+        let exact = self.exact && form != Form::Recurse;
         let straight = exact && self.straight;
         let row = format!("Program {{ name: {name:?}, run: {row}, exact: {exact}, straight: {straight} }}");
         let callable = (form != Form::Entry && self.level < 2).then_some(Callable { name, form, level: self.level });
@@ -263,7 +263,7 @@ impl<'c> Function<'c> {
     }
 
     fn read_beside_exclusive(&mut self) -> String {
-        let places: Vec<_> = self.scope.places(false).into_iter().filter(|place| place.expr != "*y").collect();
+        let places: Vec<_> = self.places(false).into_iter().filter(|place| place.expr != "*y").collect();
         places[self.random.below(places.len())].read()
     }
 }

@@ -8,21 +8,30 @@ impl Function<'_> {
         format!("{}.5", self.random.below(3))
     }
 
+    /// The places that may be read, or written.
+    pub(crate) fn places(&self, mutable: bool) -> Vec<Place> {
+        let mut places = self.scope.places(mutable);
+        // What to wait for is kept by variable: for one field, also what the others wait for.
+        let one_field = self.exact && !self.straight;
+        places.retain(|place| !one_field || !matches!(place.field, Some("right" | "v")));
+        places
+    }
+
     pub(crate) fn place(&mut self) -> Place {
-        let places = self.scope.places(false);
+        let places = self.places(false);
         // `x` or `base` is always there.
         places[self.random.below(places.len())].clone()
     }
 
     /// A place to write, that does not overlap with another.
     pub(crate) fn target(&mut self) -> Option<Place> {
-        let places = self.scope.places(true);
+        let places = self.places(true);
         (!places.is_empty()).then(|| places[self.random.below(places.len())].clone())
     }
 
     /// `&place`
     pub(crate) fn read(&mut self) -> String {
-        let mut places = self.scope.places(false);
+        let mut places = self.places(false);
         // What is computed from a `mut` variable may hold a borrow of it, by its syntax.
         places.retain(|place| !self.exact || !place.mutable);
         places[self.random.below(places.len())].read()
@@ -30,7 +39,7 @@ impl Function<'_> {
 
     /// `&place`, beside a mutable borrow of `other`.
     pub(crate) fn read_beside(&mut self, other: &Place) -> Option<String> {
-        let mut places = self.scope.places(false);
+        let mut places = self.places(false);
         // Elements of one container are one place to the borrow checker.
         places.retain(|place| !place.overlaps(other));
         (!places.is_empty()).then(|| places[self.random.below(places.len())].read())
@@ -91,13 +100,11 @@ impl Function<'_> {
         let most = if self.loops == 0 { 1 } else { 0 };
         let fits: Vec<_> =
             self.callable.iter().filter(|c| c.level <= most && c.form != Form::Update).cloned().collect();
-        if fits.is_empty() || self.calls >= 3 {
+        // What a function does is done on one stream, to its caller; on which ones, only the function knows.
+        if fits.is_empty() || self.calls >= 3 || self.exact {
             return None;
         }
         let callee = fits[self.random.below(fits.len())].clone();
-        if self.straight || self.exact && !matches!(callee.form, Form::Make | Form::Recurse) {
-            return None;
-        }
         let (name, read) = (&callee.name, self.read());
         let call = match callee.form {
             Form::Make => format!("{name}(streams, {read}, flags)?"),
@@ -123,7 +130,7 @@ impl Function<'_> {
         let most = if self.loops == 0 { 1 } else { 0 };
         let fits: Vec<_> =
             self.callable.iter().filter(|c| c.level <= most && c.form == Form::Update).cloned().collect();
-        if fits.is_empty() || self.calls >= 3 || self.straight {
+        if fits.is_empty() || self.calls >= 3 || self.exact {
             return None;
         }
         let callee = fits[self.random.below(fits.len())].clone();
@@ -138,6 +145,8 @@ impl Function<'_> {
         match self.random.below(14) {
             _ if self.straight => format!("s{}", self.random.below(n)),
             0 => "main".to_owned(),
+            // Of a computed stream only the function knows whether it is one of the others.
+            _ if self.exact => format!("s{}", self.random.below(n)),
             1 if self.loops > 0 => format!("&streams[i % {n}]"),
             2 => format!("&streams[flags.count() % {n}]"),
             3 => match self.scope.of(&[Kind::State], false).first() {
