@@ -4,6 +4,7 @@
 //! recursive ones) and a table `PROGRAMS` to call each of them by. The generator knows what the borrow checker allows
 //! (`scope`), and nothing of what the macro does with it.
 
+mod compound;
 mod function;
 mod random;
 mod scope;
