@@ -9,7 +9,7 @@ mod repair;
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::visit::{self, Visit};
-use syn::{Expr, ExprAsync, ExprAwait, ExprClosure, ExprTry, Item, ItemFn, parse_quote};
+use syn::{Expr, ExprAsync, ExprAwait, ExprClosure, ExprTry, Item, ItemFn, ReturnType, Stmt, parse_quote};
 
 use crate::args::Args;
 use crate::check::may_be_result;
@@ -44,9 +44,18 @@ pub(crate) fn fallback(args: TokenStream, item: TokenStream) -> TokenStream {
         *function.block = parse_quote!({ ::core::unreachable!() });
     } else {
         let body = &function.block.stmts;
-        *function.block = parse_quote!({ #(let #streams = #krate::Stream::current().unwrap();)* #(#body)* });
+        // What is half typed may have swallowed the value of the function.
+        let end = lacks_value(&function).then(|| quote!(::core::unreachable!()));
+        *function.block = parse_quote!({ #(let #streams = #krate::Stream::current().unwrap();)* #(#body)* #end });
     }
     quote!(#function #beside)
+}
+
+/// True when the body does not end with an expression, and the function has a value.
+fn lacks_value(function: &ItemFn) -> bool {
+    let has_value = matches!(function.block.stmts.last(), Some(Stmt::Expr(_, None)))
+        || matches!(function.block.stmts.last(), Some(Stmt::Macro(last)) if last.semi_token.is_none());
+    !has_value && !matches!(function.sig.output, ReturnType::Default)
 }
 
 /// The function, if need be with a completed body.
@@ -135,7 +144,8 @@ fn header(arguments: &[TokenTree], captures: bool) -> TokenStream {
             [TokenTree::Ident(name), TokenTree::Group(list)] if name == "cores" => cores_expressions(list),
             _ => Vec::new(),
         };
-        header.extend(values.iter().flatten().map(|value| quote!(let _ = &(#value);)));
+        let values_of_plain_blocks = values.iter().flatten().map(|value| flatten(value.clone(), captures));
+        header.extend(values_of_plain_blocks.map(|value| quote!(let _ = &(#value);)));
         if i > 0 || values.iter().any(Option::is_none) {
             let text: TokenStream = item.iter().cloned().collect();
             header.extend(quote!(let _ = ::core::stringify!(#text);));
