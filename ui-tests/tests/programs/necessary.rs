@@ -9,8 +9,8 @@
 //!
 //! - *straight*: no branches, no loops, streams that are known, and every use is what its syntax says. **Each wait is
 //!   missed**; this is the claim of the fewest waits, on the device.
-//! - *exact*: with branches, loops and exits; variables keep the value that they are declared with, and of structures one
-//!   field is used (what to wait for is kept by variable). **No wait is unused**: each is missed, or its events are ordered
+//! - *exact*: with branches, loops and exits; variables keep the value that they are declared with, a block gives one
+//!   value, and of a structure one field is used (what to wait for is kept by variable). **No wait is unused**: each is missed, or its events are ordered
 //!   without it on all paths that the inputs take. (The macro takes the meet of all paths, these inputs some.) Either its
 //!   stream came after them already, or expected them (*implied*); or another wait of the same statement has them too
 //!   (*replaced*), as when both inputs come from one launch on this path, and not on another. Few are: the test fails if
