@@ -119,8 +119,8 @@ pub enum Error {
     /// A `#[multicore]` function called by the destructor of a thread's local variable, when the thread's own state is gone.
     #[error("a `#[multicore]` function cannot be called while its thread ends; call it before")]
     ThreadEnding,
-    /// Operators that wait for each other: none of them will ever run. Only on devices whose time is computed, which find
-    /// it; a real one would hang.
+    /// Operators that wait for each other, or for ranks of their collective that nobody launches: none of them will ever
+    /// run. Only on devices whose time is computed, which find it; a real one would hang.
     #[error("deadlock: {}; limit the cores of one of them, or order them alike everywhere", circle.join(", and "))]
     Deadlock {
         /// Each with what it waits for, which the next one holds; the first one holds what the last one waits for.

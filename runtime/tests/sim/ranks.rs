@@ -126,3 +126,34 @@ fn an_event_between_ranks() -> Result<()> {
     assert!(after[0].start_ns >= before[0].end_ns());
     Ok(())
 }
+
+/// A rank that nobody launches is told, not waited for without end.
+#[test]
+fn a_forgotten_rank() -> Result<()> {
+    let ranks = Device::open_ranks("sim:910b,dry", 2)?;
+    let group = Group::new(2);
+    let _on = ranks[0].default_stream().enter();
+    group.all_to_all(0, 1e6, 8)?;
+    let error = ranks[0].synchronize().expect_err("rank 1 never comes").to_string();
+    assert!(error.contains("`AllToAll` launched at") && error.contains("waits for the other ranks"), "{error}");
+    Ok(())
+}
+
+/// Ranks may be driven by threads of their own, each waiting for the other to issue.
+#[test]
+fn a_thread_for_each_rank() -> Result<()> {
+    let ranks = Device::open_ranks("sim:910b,dry,issue=graph", 2)?;
+    let group = Group::new(2);
+    std::thread::scope(|scope| {
+        let run = |rank: u32, device: &Device| -> Result<()> {
+            let _on = device.default_stream().enter();
+            for _ in 0..50 {
+                group.all_to_all(rank, 1e6, 8)?;
+                device.synchronize()?;
+            }
+            Ok(())
+        };
+        let threads: Vec<_> = (0..).zip(&ranks).map(|(rank, device)| scope.spawn(move || run(rank, device))).collect();
+        threads.into_iter().try_for_each(|thread| thread.join().expect("no panic"))
+    })
+}

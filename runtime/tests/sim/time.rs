@@ -173,6 +173,40 @@ fn callbacks_run_after_the_device_is_dropped() -> Result<()> {
     Ok(())
 }
 
+/// The last handle may go inside a kernel, while the engine runs.
+#[test]
+fn a_kernel_that_drops_the_last_handle() -> Result<()> {
+    struct Owner(std::sync::Mutex<Option<Tensor>>, std::sync::mpsc::Sender<()>);
+    impl Kernel for Owner {
+        fn name(&self) -> &'static str {
+            "Owner"
+        }
+        fn kind(&self) -> CoreKind {
+            CoreKind::Vector
+        }
+        fn tile(&self, _: &mut Tile<'_>) -> KernelResult {
+            drop(self.0.lock().map_err(|_| "poisoned")?.take());
+            let _ = self.1.send(());
+            Ok(())
+        }
+    }
+    let (said, heard) = std::sync::mpsc::channel();
+    let host = Device::open("host")?;
+    let waiting = host.new_stream()?;
+    {
+        let device = Device::open("sim:910b")?;
+        let _on = device.default_stream().enter();
+        let x = Tensor::from_slice(&[1.0f32; 4], &[2, 2])?;
+        Launch::new(Owner(std::sync::Mutex::new(Some(x)), said)).submit()?;
+        // The other device's stream brings this one forward after its handles are gone.
+        waiting.wait(&Stream::current()?.record_event()?)?;
+    }
+    waiting.launch_host(|| Ok(()))?;
+    waiting.synchronize()?;
+    assert!(heard.recv_timeout(std::time::Duration::from_secs(60)).is_ok());
+    Ok(())
+}
+
 /// Streams of two devices wait for each other, one in real and one in virtual time.
 #[test]
 fn two_kinds_of_devices_wait_for_each_other() -> Result<()> {

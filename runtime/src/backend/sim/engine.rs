@@ -536,6 +536,15 @@ impl<J: Job> Engine<J> {
         })
     }
 
+    /// The jobs that wait for others of their meetings.
+    pub(crate) fn meeting(&self) -> impl Iterator<Item = Stuck> + '_ {
+        let waiting = self.running.iter().filter(|run| run.phase == Phase::Meeting);
+        waiting.map(|run| {
+            let position = self.reached(run.stream) + 1;
+            Stuck { at: Mark { stream: run.stream, position }, why: Why::Meeting }
+        })
+    }
+
     /// The first job of a stream.
     pub(crate) fn first(&self, stream: u32) -> Option<&J> {
         self.streams.get(stream as usize).and_then(|s| s.queue.front()).map(|q| &q.job)

@@ -13,6 +13,7 @@ mod share;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
@@ -169,6 +170,9 @@ pub(crate) struct Sim {
     rank: u32,
 }
 
+/// How long another thread may take to issue the missing rank of a collective before it is taken to be forgotten.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// As many operations issued or finished make it worth to run the engine, or to drop what launches held.
 const MANY: usize = 256;
 
@@ -211,8 +215,13 @@ impl Sim {
 impl Cluster {
     /// Runs the engine until `goal`.
     fn drive(&self, goal: Goal) -> Result<()> {
+        // Since when nobody has issued what is missing.
+        let mut starved: Option<Instant> = None;
         loop {
             let mut driven = self.engine.lock();
+            if !self.inbox.lock().ops.is_empty() {
+                starved = None;
+            }
             let waiting = self.take_in(&mut driven);
             let stop = driven.engine.advance(goal, &mut Runner { cluster: self });
             match stop {
@@ -221,14 +230,21 @@ impl Cluster {
                     let circle = circle.iter().map(|stuck| self.describe(&driven.engine, stuck)).collect();
                     return Err(Error::Deadlock { circle });
                 }
-                Stop::Starved => {
+                // Another device holds something up: its own thread, or this one, brings it forward.
+                Stop::Starved if waiting.is_some() => {
                     drop(driven);
-                    match waiting {
-                        // Another device holds something up: its own thread, or this one, brings it forward.
-                        Some(Wait { mark, foreign: Some(foreign) }) => foreign.synchronize(mark)?,
-                        // Another thread is about to issue what is missing.
-                        _ => std::thread::yield_now(),
+                    if let Some(Wait { mark, foreign: Some(foreign) }) = waiting {
+                        foreign.synchronize(mark)?;
                     }
+                }
+                // Another thread may be about to issue what is missing: a rank of a collective.
+                Stop::Starved if starved.get_or_insert_with(Instant::now).elapsed() < PATIENCE => {
+                    drop(driven);
+                    std::thread::sleep(Duration::from_micros(50));
+                }
+                Stop::Starved => {
+                    let alone = driven.engine.meeting().map(|stuck| self.describe(&driven.engine, &stuck)).collect();
+                    return Err(Error::Deadlock { circle: alone });
                 }
             }
         }
@@ -434,16 +450,16 @@ impl Backend for Sim {
 
     fn close(self: Arc<Self>) {
         let cluster = self.cluster.clone();
-        let is_idle = {
-            let mut driven = cluster.engine.lock();
+        // Somebody who runs the engine may be this very thread: a kernel or a host function that drops the last handle.
+        let is_idle = cluster.engine.try_lock().is_some_and(|mut driven| {
             cluster.take_in(&mut driven);
             driven.engine.is_idle() && driven.held.is_empty()
-        };
+        });
         if !is_idle {
             // What is queued is still done, and the caller does not wait for it. If there is no thread, it waits after all.
             let mine = cluster.clone();
             let thread = std::thread::Builder::new().name("multicore-sim".to_owned());
-            if thread.spawn(move || mine.finish_all()).is_err() {
+            if thread.spawn(move || mine.finish_all()).is_err() && !cluster.engine.is_locked() {
                 cluster.finish_all();
             }
         }
