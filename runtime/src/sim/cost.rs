@@ -200,9 +200,14 @@ fn products(chip: &Chip, p: Products, bytes: f64, cores: Cores) -> Cost {
     Cost { body_ns: cube.max(memory), hbm_bytes, l2_bytes, ..Cost::default() }
 }
 
+/// What a device sends to the others of its group together, in bytes a nanosecond.
+fn link_rate(chip: &Chip, ranks: f64) -> f64 {
+    (chip.peer_gb_s * (ranks - 1.0).max(1.0)).min(chip.link_gb_s)
+}
+
 /// Every rank sends to every other; vector cores, if any, write what is sent.
 fn all_to_all(chip: &Chip, sent: f64, ranks: f64, cores: Cores) -> Cost {
-    let links = chip.link_gb_s * ALL_TO_ALL_EFFICIENCY * (8.0 / ranks.max(1.0)).powf(ALL_TO_ALL_DECAY);
+    let links = link_rate(chip, ranks) * ALL_TO_ALL_EFFICIENCY * (8.0 / ranks.max(8.0)).powf(ALL_TO_ALL_DECAY);
     let rate = if cores.vector == 0 { links } else { links.min(hbm_rate(chip, f64::from(cores.vector))) };
     let latency = ALL_TO_ALL_NS + ALL_TO_ALL_PER_RANK_NS * ranks;
     Cost { body_ns: latency + sent / rate, link_bytes: sent, ..Cost::default() }
@@ -212,7 +217,7 @@ fn all_to_all(chip: &Chip, sent: f64, ranks: f64, cores: Cores) -> Cost {
 fn all_reduce(chip: &Chip, operand: f64, ranks: f64) -> Cost {
     let moved = 2.0 * (ranks - 1.0).max(0.0) / ranks.max(1.0) * operand;
     Cost {
-        body_ns: ALL_REDUCE_NS + moved / (chip.link_gb_s * ALL_REDUCE_EFFICIENCY),
+        body_ns: ALL_REDUCE_NS + moved / (link_rate(chip, ranks) * ALL_REDUCE_EFFICIENCY),
         link_bytes: moved,
         ..Cost::default()
     }
