@@ -58,9 +58,9 @@ pub(crate) fn communication_hidden(records: &[Record]) -> f64 {
     ratio(common(&exchange, &of(&[Core::AiCore, Core::MixAic, Core::MixAiv])), length(&exchange))
 }
 
-/// No schedule of `slices` slices is faster than this, in ns, given the times that its operators take one after another on
-/// all cores (`serial`). The operators of one resource (cube cores, vector cores, links) gain nothing beside each other;
-/// and the first slice must come to its experts before they can begin, the last one go back after they are done.
+/// What a schedule of `slices` slices is held against, in ns, given the times that its operators take one after another on
+/// all cores (`serial`). It takes the operators of one resource (cube cores, vector cores, links) to gain nothing beside
+/// each other, as those that fill it do; small ones could beat it. And the first slice must come to its experts before they can begin, the last one go back after they are done.
 pub(crate) fn lower_bound_ns(serial: &[Record], slices: usize) -> u64 {
     let sum = |of: &dyn Fn(&Record) -> bool| -> u64 { serial.iter().filter(|r| of(r)).map(|r| r.duration_ns).sum() };
     let on = |kinds: &[Core]| sum(&|r| kinds.contains(&r.core));

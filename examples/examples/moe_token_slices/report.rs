@@ -109,7 +109,7 @@ pub(crate) struct Figures {
     pub(crate) routing: Routing,
     /// The trace.
     pub(crate) overlap: Overlap,
-    /// The least time that any schedule of these operators needs, in ms.
+    /// What the schedule is held against, in ms; see `lower_bound_ns`.
     pub(crate) lower_bound_ms: f64,
     /// Both results have the same bits; `None` where nothing is computed.
     pub(crate) equal_to_serial: Option<bool>,
